@@ -1,0 +1,1 @@
+export { SchedError, errorCodes, isSchedError, type ErrorCode } from './errors.ts'

@@ -1,0 +1,13 @@
+// Everything that a dialect author imports.
+export { SchedError, isSchedError, type ErrorCode, type SchedErrorOptions } from '../errors.ts'
+export type { LockCapabilities } from './capabilities.ts'
+export type { Dialect, DialectModule } from './dialect.ts'
+export { sessionSurvives, transient, type ErrorClass } from './error-class.ts'
+export { checkNamespace, encodeLockName, lockKey64, lockName, type LockKind, type LockName } from './lock-name.ts'
+export type {
+  HeldBy, LockConnection, LockDiagnostics, LockHolder, LockHolding, LockOutcome, LockRequest, LockSource, LockStrategy, OpenOptions, ReleaseOutcome,
+} from './lock-source.ts'
+export type { Finding, LockProbe, Probe } from './probe.ts'
+export { redactSecrets, redactUrl } from './redact.ts'
+export type { SqlResult, SqlRow, SqlSession, SqlValue, Statement } from './sql-session.ts'
+export type { SessionOptions, SessionPurpose, SlotInsert, SqlFragments, SqlTypes, StatementOverrides, StoreDialect, Tables } from './store-dialect.ts'
