@@ -61,7 +61,7 @@ const codes = {
   // life
   SCHED_ABORTED: false,
   SCHED_STOPPED: false,
-} as const satisfies Record<string, boolean>
+} as const
 
 export type ErrorCode = keyof typeof codes
 
