@@ -1,6 +1,6 @@
 import type { ViteUserConfig } from 'vitest/config'
 
 const config: ViteUserConfig = {
-  test: { projects: ['packages/*'], allowOnly: false, reporters: ['default'] },
+  test: { projects: ['packages/*', 'tools/databases'], allowOnly: false, reporters: ['default'] },
 }
 export default config

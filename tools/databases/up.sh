@@ -4,7 +4,7 @@
 #   NAME             postgres, postgres-oldest, pgbouncer-session …; a family (`pgbouncer`), or `all`; `list` shows the names
 #   --env            prints `export SCHED_TEST_<NAME>_URL='…'` lines, for `eval` or `source`; what failed as a comment
 #   --fresh          empties the servers' data first
-#   --prepare-only   downloads and unpacks, starts nothing
+#   --prepare-only   downloads, unpacks and makes templates, starts nothing
 #
 # Debian, as root. Idempotent: a live server is left alone, a dead one is started again on its old data. Exit code 1 when any
 # server is missing at the end; the others are up all the same. Settings: shell/settings.sh. The counterpart is down.sh.
@@ -77,17 +77,23 @@ for attempt in 0 1; do prepare_suites "$attempt"; done
 start_server() { # name
   local name=$1 suite=${suite_of[$1]-} needed folder=$state/$1 began
   [ -n "$suite" ] || { failure[$name]="its packages could not be prepared (${server_suites[$name]})"; return 1; }
-  ! $prepare_only || return 0
   for needed in ${server_needs[$name]}; do
     [ -z "${failure[$needed]-}" ] || { failure[$name]="$needed, which it needs, failed"; return 1; }
   done
-  if running "$name"; then thaw "$name"; return 0; fi
+  if running "$name"; then
+    $prepare_only || thaw "$name"
+    return 0
+  fi
   began=$(milliseconds)
-  if $fresh; then stop "$name" "${server_stop[$name]}"; rm -rf "$folder"; fi
+  if $fresh && ! $prepare_only; then stop "$name" "${server_stop[$name]}"; rm -rf "$folder"; fi
   mkdir -p "$folder"
-  : >"$folder/log"
   chown "$server_uid:$server_uid" "$folder"
+  if [ -n "${server_prepare[$name]}" ]; then
+    ${server_prepare[$name]} "$name" "$suite" || { failure[$name]="it could not be prepared; see $folder"; return 1; }
+  fi
+  ! $prepare_only || return 0
   rm -f "$folder/url"
+  : >"$folder/log"
   ${server_start[$name]} "$name" "$suite" "$(port_of "$name")" || { failure[$name]="it did not start; its log is in $folder"; return 1; }
   log "$name up ($(($(milliseconds) - began)) ms)"
 }

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # PgBouncer in front of a real PostgreSQL, in the mode that keeps a session together and in the one that does not.
+# SIGQUIT ends it at once; SIGTERM (since 1.23) and SIGINT would wait for its clients.
 
-declare_server pgbouncer-transaction port=25215 suites=trixie packages=pgbouncer needs=postgres-middle start='start_pgbouncer transaction' stop=TERM
-declare_server pgbouncer-session port=25216 suites=trixie packages=pgbouncer needs=postgres-middle start='start_pgbouncer session' stop=TERM
+declare_server pgbouncer-transaction port=25215 suites=trixie packages=pgbouncer needs=postgres-middle start='start_pgbouncer transaction' stop=QUIT
+declare_server pgbouncer-session port=25216 suites=trixie packages=pgbouncer needs=postgres-middle start='start_pgbouncer session' stop=QUIT
 
 start_pgbouncer() { # mode server suite port
   local mode=$1 server=$2 suite=$3 port=$4 folder=$state/$2

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # PostgreSQL: the newest released, the oldest supported, and one between them from a stable suite.
 
-declare_server postgres port=25018 suites='sid forky' packages=postgresql-18 start='start_postgres 18' stop=INT
-declare_server postgres-middle port=25017 suites=trixie packages=postgresql-17 start='start_postgres 17' stop=INT
-declare_server postgres-oldest port=25013 suites=bullseye packages=postgresql-13 start='start_postgres 13' stop=INT
+declare_server postgres port=25018 suites='sid forky' packages=postgresql-18 prepare='postgres_template 18' start='start_postgres 18' stop=INT
+declare_server postgres-middle port=25017 suites=trixie packages=postgresql-17 prepare='postgres_template 17' start='start_postgres 17' stop=INT
+declare_server postgres-oldest port=25013 suites=bullseye packages=postgresql-13 prepare='postgres_template 13' start='start_postgres 13' stop=INT
 
 postgres_template() { # version server suite: one data folder per server, made once and copied; tests start their own servers from it
   local version=$1 server=$2 suite=$3 folder=$home/template/$2 binaries=/usr/lib/postgresql/$1/bin
@@ -26,7 +26,6 @@ postgres_template() { # version server suite: one data folder per server, made o
 
 start_postgres() { # version server suite port
   local version=$1 server=$2 suite=$3 port=$4 folder=$state/$2 try
-  postgres_template "$version" "$server" "$suite" || return 1
   if [ -e "$folder/data" ] && [ "$(cat "$folder/data/PG_VERSION")" != "$version" ]; then rm -rf "$folder/data"; fi
   [ -e "$folder/data" ] || { rm -rf "$folder/data.new"; cp -a "$home/template/$server/data" "$folder/data.new" && mv "$folder/data.new" "$folder/data"; } || return 1
   for try in 1 2 3; do

@@ -42,6 +42,8 @@ APT::Install-Recommends "false";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
 Acquire::Retries "3";
+Acquire::http::Timeout "20";
+Acquire::https::Timeout "20";
 // A mirror's copy of a development suite may be older than its Valid-Until says. Signatures are still checked.
 Acquire::Min-ValidTime "31536000";
 CONF

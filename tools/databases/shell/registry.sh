@@ -2,20 +2,22 @@
 # The servers there are. A file in servers/ declares each with one line and one start function, called as
 #   <start> SERVER SUITE PORT
 # which leaves the server running, its pid in state/SERVER/pid (through `launch`) and its address in state/SERVER/url.
+# `prepare`, called as <prepare> SERVER SUITE, is what can be done before, and what --prepare-only does too.
 
 servers=()
-declare -A server_port=() server_suites=() server_packages=() server_needs=() server_start=() server_stop=()
+declare -A server_port=() server_suites=() server_packages=() server_needs=() server_prepare=() server_start=() server_stop=()
 
-declare_server() { # name port=N suites='first choice, then the next' packages='…' start='function args' stop=SIGNAL [needs='servers']
+declare_server() { # name port=N suites='first choice, then the next' packages='…' start='function args' stop=SIGNAL [needs='servers'] [prepare='function args']
   local name=$1 option; shift
   servers+=("$name")
-  server_needs[$name]=''
+  server_needs[$name]='' server_prepare[$name]=''
   for option in "$@"; do
     case ${option%%=*} in
       port) server_port[$name]=${option#*=};;
       suites) server_suites[$name]=${option#*=};;
       packages) server_packages[$name]=${option#*=};;
       needs) server_needs[$name]=${option#*=};;
+      prepare) server_prepare[$name]=${option#*=};;
       start) server_start[$name]=${option#*=};;
       stop) server_stop[$name]=${option#*=};;
       *) log "declare_server $name: unknown $option"; exit 2;;
