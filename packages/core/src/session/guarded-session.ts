@@ -2,7 +2,7 @@ import { SchedError, asError, isSchedError } from '../errors.ts'
 import { sessionSurvives, type ErrorClass } from '../spi/error-class.ts'
 import type { Clock } from '../time/clock.ts'
 import { withDeadline } from '../time/wait.ts'
-import { classifiedError } from './classified-error.ts'
+import { classifiedError, errorClassOf } from './classified-error.ts'
 
 /** What is guarded: a SqlSession or a LockConnection. */
 export interface Destroyable {
@@ -83,7 +83,11 @@ export class GuardedSession<S extends Destroyable> {
   }
 
   #translate(what: string, thrown: unknown): Error {
-    if (isSchedError(thrown)) return thrown
+    if (isSchedError(thrown)) {
+      const given = errorClassOf(thrown)
+      if (given !== undefined && !sessionSurvives.has(given)) this.destroy(thrown)
+      return thrown
+    }
     const errorClass = this.#options.classify(thrown)
     const error = classifiedError(errorClass, what, asError(thrown))
     if (!sessionSurvives.has(errorClass)) this.destroy(error)

@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto'
+import { SchedError, asError, isSchedError } from '../errors.ts'
+import type { ExecutionRow } from '../ledger/execution-row.ts'
+import { clearGate, finishExecution, type AttemptEnd, type AttemptKey } from '../ledger/finish.ts'
+import { readBack } from '../ledger/read-back.ts'
+import { skipSlot } from '../ledger/slot.ts'
+import { startExecution } from '../ledger/start.ts'
+import { createLeaseSignal, type LeaseSignal } from '../locks/lease-signal.ts'
+import { errorClassOf } from '../session/classified-error.ts'
+import { startStopwatch } from '../time/stopwatch.ts'
+import { sleep } from '../time/wait.ts'
+import type { AttemptRef } from './events.ts'
+import type { Executor } from './executor.ts'
+import type { NodeLife } from './node-lease.ts'
+import { superviseHandler, type Settled } from './supervise-handler.ts'
+import { AttemptContext } from './task-context.ts'
+import { maxCrashes, type TaskDefinition } from './task-definition.ts'
+import type { VetoHold } from './veto.ts'
+
+/**
+ * What the caller has to do next. `again`: the row waits; look at it at `at` (database time). `ineligible`: another definition rules.
+ * `unregistered`: this node's lease is over.
+ */
+export type AttemptOutcome =
+  | { readonly status: 'ended' } | { readonly status: 'ineligible' } | { readonly status: 'unregistered' }
+  | { readonly status: 'again'; readonly at: number }
+
+/** A handler that ignores its signal; in an object, because awaiting it is the caller's choice. */
+interface Stuck { readonly gateFreed: Promise<void> }
+
+const ended: AttemptOutcome = { status: 'ended' }
+
+/** One attempt of one execution: veto, start, handler, finish, release, in this order (protocol, section 1). */
+export async function runAttempt(executor: Executor, task: TaskDefinition, row: ExecutionRow): Promise<AttemptOutcome> {
+  const { life } = executor
+  if (life.judge() !== undefined) return { status: 'unregistered' }
+  const gated = task.overlap !== 'allow'
+  const hold = gated ? await executor.veto?.take(task.name) : undefined
+  if (hold === 'refused') {
+    executor.events.emit('lock.foreign', { task: task.name, holder: await executor.veto?.holder(task.name) ?? null })
+    return settleBusy(executor, row, 'the lock of the task is held by somebody outside the ledger')
+  }
+  // In memory before the start is sent and until its gate is free: a sweep of this node must not take it for an orphan.
+  const owner = randomUUID()
+  executor.owners.add(owner)
+  let stuck: Stuck | undefined
+  try {
+    const started = await startExecution(executor.ledger, { executionId: row.executionId, taskName: task.name, definitionHash: task.hash, nodeId: life.nodeId, owner, gated })
+    switch (started.status) {
+      case 'busy': return await settleBusy(executor, row, 'the previous run has not ended')
+      case 'ineligible': return { status: 'ineligible' }
+      case 'moved': return ended
+      case 'not-due': return { status: 'again', at: started.dueAt }
+      case 'unanswered': return { status: 'again', at: executor.databaseClock.nowMs() }
+      case 'node-lapsed': return { status: 'unregistered' }
+      case 'started': break
+    }
+    const key: AttemptKey = { executionId: row.executionId, taskName: task.name, owner, fencingToken: started.fencingToken }
+    const attempt = new Attempt(executor, task, row, life, hold, key, started.attempt, started.dbNow - row.fireTime)
+    stuck = await attempt.run()
+    return ended
+  } finally {
+    if (stuck === undefined) executor.owners.delete(owner)
+    await hold?.release()
+    if (stuck !== undefined) {
+      // The worker is busy as long as the handler is.
+      await stuck.gateFreed
+      executor.owners.delete(owner)
+    }
+  }
+}
+
+/** The gate or the lock is taken: a slot of the schedule is skipped and says why; a retry waits its turn. */
+async function settleBusy(executor: Executor, row: ExecutionRow, text: string): Promise<AttemptOutcome> {
+  if (row.state === 'retry') return { status: 'again', at: executor.databaseClock.nowMs() + executor.heartbeatMs }
+  if (await skipSlot(executor.ledger, row.executionId, { code: 'overlap', text })) {
+    executor.events.emit('slot.skipped', { task: row.taskName, executionId: row.executionId, fireTime: row.fireTime, reason: 'overlap' })
+  }
+  return ended
+}
+
+class Attempt {
+  readonly #executor: Executor
+  readonly #task: TaskDefinition
+  readonly #row: ExecutionRow
+  readonly #life: NodeLife
+  readonly #hold: VetoHold | undefined
+  readonly #key: AttemptKey
+  readonly #number: number
+  readonly #lateMs: number
+  readonly #lease: LeaseSignal
+
+  constructor(executor: Executor, task: TaskDefinition, row: ExecutionRow, life: NodeLife, hold: VetoHold | undefined, key: AttemptKey, number: number, lateMs: number) {
+    this.#executor = executor
+    this.#task = task
+    this.#row = row
+    this.#life = life
+    this.#hold = hold
+    this.#key = key
+    this.#number = number
+    this.#lateMs = lateMs
+    this.#lease = createLeaseSignal(() => (life.judge() ?? hold?.judge()) as SchedError | undefined)
+  }
+
+  get #ref(): AttemptRef {
+    const { executionId, owner, fencingToken } = this.#key
+    return { task: this.#task.name, executionId, fireTime: this.#row.fireTime, attempt: this.#number, owner, fencingToken }
+  }
+
+  /** Resolves when the execution has ended or moved on; with what to wait for when the handler ignores its signal. */
+  async run(): Promise<Stuck | undefined> {
+    const { events, abortGraceMs, clock, interrupt } = this.#executor
+    const context = new AttemptContext(this.#executor, this.#lease, {
+      key: this.#key, fireTime: this.#row.fireTime, reason: this.#row.attemptReason ?? this.#row.origin, attempt: this.#number, lateMs: this.#lateMs,
+    })
+    const forgetLife = this.#life.onLost((reason) => this.#lease.abort(reason))
+    this.#hold?.onLost((reason) => this.#lease.abort(reason))
+    const watch = startStopwatch(clock)
+    try {
+      events.emit('execution.started', { ...this.#ref, origin: this.#row.origin, attemptReason: this.#row.attemptReason, lateMs: this.#lateMs })
+      const settled = await superviseHandler({
+        // Once more, after the start's COMMIT and before the handler is called.
+        run: () => { this.#lease.signal.throwIfAborted(); return this.#task.handler(context) },
+        lease: this.#lease, clock, interrupt, abortGraceMs, timeoutMs: this.#task.timeoutMs, task: this.#task.name,
+      })
+      if (context.completed) this.#completed(settled, watch.elapsedMs())
+      else await this.#finish(settled, watch.elapsedMs())
+      return settled.status === 'stuck' ? { gateFreed: this.#freeGateWhenSettled(settled.handler) } : undefined
+    } finally {
+      forgetLife()
+    }
+  }
+
+  /** `ctx.transaction` has written success together with the task's own writes: what came after it is an event only. */
+  #completed(settled: Settled, runMs: number): void {
+    this.#executor.events.emit('execution.succeeded', { ...this.#ref, runMs })
+    if (settled.status === 'threw') this.#executor.events.emit('error', { error: asError(settled.error), where: `the handler of ${this.#task.name}, after ctx.transaction had completed it` })
+  }
+
+  async #finish(settled: Settled, runMs: number): Promise<void> {
+    const { events } = this.#executor
+    if (settled.status === 'threw' && isSchedError(settled.error, 'SCHED_FENCED')) return void events.emit('execution.fenced', { ...this.#ref, reason: settled.error })
+    const lost = this.#life.judge()
+    if (lost !== undefined) return this.#reportLate(lost)
+    const end = this.#end(settled)
+    const outcome = await this.#write(end, settled.status !== 'stuck')
+    if (outcome === 'lost') return this.#reportLate(this.#life.judge() as SchedError)
+    if (outcome === 'fenced') return void events.emit('execution.fenced', { ...this.#ref, reason: new SchedError('SCHED_FENCED', `the execution had moved on when ${this.#task.name} finished.`) })
+    const error = settled.status === 'returned' ? this.#lease.judge() : asError(settled.error)
+    if (end.state === 'succeeded') events.emit('execution.succeeded', { ...this.#ref, runMs })
+    else if (end.state === 'failed') events.emit('execution.failed', { ...this.#ref, error: error as Error })
+    else events.emit('execution.retry', { ...this.#ref, error: error as Error, reason: end.reason, delayMs: end.delayMs })
+    if (settled.status === 'stuck') events.emit('task.stuck', this.#ref)
+  }
+
+  /** How this attempt ends in the ledger. */
+  #end(settled: Settled): AttemptEnd {
+    const aborted = this.#lease.judge()
+    if (settled.status === 'returned' && aborted === undefined) return { state: 'succeeded' }
+    const { retry } = this.#task
+    // The abort is the cause, whatever the handler made of it.
+    const error = aborted ?? (settled as { error: unknown }).error
+    const [errorCode, errorText] = [isSchedError(error) ? error.code : 'SCHED_TASK_FAILED', asError(error).message]
+    if (isSchedError(error, 'SCHED_TASK_INTERRUPTED')) return { state: 'retry', reason: 'interrupted', delayMs: 0, charged: false, errorCode, errorText }
+    if (aborted !== undefined && this.#hold?.judge() === aborted) {
+      const again = this.#number < maxCrashes(retry.max)
+      return again ? { state: 'retry', reason: 'lock-lost', delayMs: 0, charged: true, errorCode, errorText } : { state: 'failed', errorCode, errorText }
+    }
+    if (this.#number > retry.max || !retry.retryable(error)) return { state: 'failed', errorCode, errorText }
+    return { state: 'retry', reason: 'retry', delayMs: retry.delayMs(this.#number, this.#executor.random), charged: true, errorCode, errorText }
+  }
+
+  /** Writes the end; while the database is away it is tried again as long as the lease is good. */
+  async #write(end: AttemptEnd, clearGateToo: boolean): Promise<'done' | 'fenced' | 'lost'> {
+    const { ledger, clock, events, heartbeatMs } = this.#executor
+    for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, heartbeatMs)) {
+      try {
+        return await finishExecution(ledger, this.#key, end, { clearGate: clearGateToo })
+      } catch (error) {
+        if (!isSchedError(error) || !(error.retryable || errorClassOf(error) === 'connection-lost')) throw error
+        events.emit('error', { error, where: `finishing ${this.#task.name}` })
+      }
+      if (this.#life.judge() !== undefined) return 'lost'
+      await sleep(clock, Math.min(pauseMs, Math.max(1, this.#life.leftMs())))
+      if (this.#life.judge() !== undefined) return 'lost'
+    }
+  }
+
+  /** The lease is over: nothing is written. What became of the execution is looked up, so that the late writer is reported. */
+  async #reportLate(reason: SchedError): Promise<void> {
+    const { ledger, events } = this.#executor
+    events.emit('execution.fenced', { ...this.#ref, reason })
+    const found = await readBack(ledger, this.#key)
+    if (found.status === 'mine-finished') events.emit('error', { error: reason, where: `${this.#task.name} had ended before its lease was lost` })
+  }
+
+  async #freeGateWhenSettled(handler: Promise<unknown>): Promise<void> {
+    await handler
+    try {
+      await clearGate(this.#executor.ledger, this.#task.name, this.#key.owner)
+    } catch (error) {
+      // The sweep frees it: the owner leaves this node's memory now.
+      this.#executor.events.emit('error', { error: asError(error), where: `freeing the gate of ${this.#task.name}` })
+    }
+  }
+}

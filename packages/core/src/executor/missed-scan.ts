@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate as yieldLoop } from 'node:timers/promises'
+import { settledUntil, settleMissed, type MissedOutcome } from '../ledger/missed.ts'
+import type { TaskRow } from '../ledger/tasks.ts'
+import type { Executor } from './executor.ts'
+import type { TaskDefinition } from './task-definition.ts'
+
+const dayMs = 86_400_000
+const hourMs = 3_600_000
+// Walking the fire times of a long outage must not hold the loop; beyond the cap the record counts what was walked.
+const chunk = 2000
+const mostWalked = 500_000
+
+/** How late a slot may still start: what N accepts, and the floor of retention (I1). */
+export function maxClaimAgeMs(task: TaskDefinition, leaseMs: number): number {
+  return task.misfire === 'run-once' ? dayMs : Math.max(task.catchUpWindowMs ?? dayMs, 2 * leaseMs)
+}
+
+/**
+ * Looks for fire times that nobody claimed, up to one heartbeat ago, and settles them: at most one runs now, the rest is one record.
+ * Null when there was nothing to settle or another node was faster.
+ */
+export async function settleMissedSlots(executor: Executor, task: TaskDefinition, row: TaskRow): Promise<MissedOutcome | null> {
+  const { ledger, databaseClock, heartbeatMs, leaseMs } = executor
+  const until = databaseClock.nowMs() - Math.max(heartbeatMs, 1000)
+  if (until <= row.armedFrom) return null
+  const from = await settledUntil(ledger, task.name, row.armedFrom, until - maxClaimAgeMs(task, leaseMs) - hourMs)
+  const fireTimes = await walk(task, from, until)
+  if (fireTimes.length === 0) return null
+  return settleMissed(ledger, {
+    taskName: task.name, definitionHash: task.hash, armedFrom: row.armedFrom, fireTimes,
+    catchUp: (holes) => chooseCatchUp(task, holes, databaseClock.nowMs(), leaseMs), catchUpId: randomUUID(), recordId: randomUUID(),
+  })
+}
+
+async function walk(task: TaskDefinition, after: number, until: number): Promise<number[]> {
+  const found: number[] = []
+  for (let next = task.schedule.next(after); next !== null && next <= until && found.length < mostWalked; next = task.schedule.next(next)) {
+    found.push(next)
+    if (found.length % chunk === 0) await yieldLoop()
+  }
+  return found
+}
+
+/** Only the latest hole may run. `skip`: inside the catch-up window only; `run-once`: as long as a slot may be claimed at all. */
+function chooseCatchUp(task: TaskDefinition, holes: readonly number[], now: number, leaseMs: number): number | undefined {
+  const latest = holes.at(-1)
+  if (latest === undefined) return undefined
+  const ageMs = now - latest - task.jitterMs
+  const windowMs = task.misfire === 'run-once' ? maxClaimAgeMs(task, leaseMs) : catchUpWindowMs(task, latest, leaseMs)
+  return ageMs <= windowMs ? latest : undefined
+}
+
+/** clamp(half the distance to the next fire time, 2 leases, 24 h), unless the task says otherwise. */
+function catchUpWindowMs(task: TaskDefinition, fireTime: number, leaseMs: number): number {
+  if (task.catchUpWindowMs !== undefined) return task.catchUpWindowMs
+  const distanceMs = task.schedule.period(fireTime) ?? dayMs
+  return Math.min(dayMs, Math.max(2 * leaseMs, distanceMs / 2))
+}

@@ -1,0 +1,163 @@
+import { SchedError, asError } from '../errors.ts'
+import type { Heartbeat } from '../ledger/heartbeat.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { pruneNodes } from '../ledger/nodes.ts'
+import { sweep } from '../ledger/sweep.ts'
+import { readTasks, registerTasks } from '../ledger/tasks.ts'
+import { safetyMarginMs } from '../session/safety-margin.ts'
+import { sleep } from '../time/wait.ts'
+import { DatabaseClock } from './database-clock.ts'
+import { Dispatcher } from './dispatcher.ts'
+import type { Events } from './events.ts'
+import type { Executor } from './executor.ts'
+import { LockVeto } from './lock-veto.ts'
+import { NodeLease, type NodeLife } from './node-lease.ts'
+import { NodeSessions, ownerLabel } from './node-sessions.ts'
+import type { PreparedNode } from './prepare-node.ts'
+import type { CheckedOptions } from './scheduler-options.ts'
+import { recoveryRule, type TaskDefinition } from './task-definition.ts'
+
+/** A scheduler between start and stop: the node's lease, its sweep, its dispatcher, and the order in which they end. */
+export class RunningNode {
+  readonly #options: CheckedOptions<never>
+  readonly #events: Events
+  readonly #definitions: readonly TaskDefinition[]
+  readonly #sessions: NodeSessions
+  readonly #ledger: Ledger
+  readonly #lease: NodeLease
+  readonly #dispatcher: Dispatcher
+  readonly #databaseClock: DatabaseClock
+  readonly #interrupt = new AbortController()
+  readonly #owners = new Set<string>()
+  #registry: string | undefined
+  #sweeping: Promise<void> | undefined
+  #resampling: Promise<void> | undefined
+  #missedBeats = false
+
+  constructor(prepared: PreparedNode, definitions: readonly TaskDefinition[], options: CheckedOptions<never>, events: Events, versions: string) {
+    const { store, tables, namespace } = prepared
+    this.#options = options
+    this.#events = events
+    this.#definitions = definitions
+    this.#databaseClock = new DatabaseClock(options.clock)
+    this.#sessions = new NodeSessions({ ...prepared, options, onLockSessionLost: (error) => this.#error(error, 'the session of the veto locks') })
+    this.#ledger = { namespace, tables, sql: store.sql, overrides: store.overrides ?? {}, store: this.#sessions.store }
+    const { clock, random, leaseMs, heartbeatMs } = options
+    this.#lease = new NodeLease({
+      ledger: this.#ledger, pulse: this.#sessions.pulse, clock, databaseClock: this.#databaseClock, leaseMs, heartbeatMs,
+      marginMs: safetyMarginMs(leaseMs, prepared.veto?.probe.capabilities.clockUncertaintyMs ?? 0),
+      node: { label: ownerLabel(), revision: options.revision, versions },
+      onBeat: (beat, sent) => { this.#sessions.renewed(sent); this.#onBeat(beat) },
+      onLost: (life) => this.#onLost(life),
+      onRegistered: (life) => events.emit('node.registered', { nodeId: life.nodeId }),
+      onError: (error) => { this.#missedBeats = true; this.#error(error, 'the heartbeat') },
+    })
+    const lease = this.#lease
+    const executor: Executor = {
+      ledger: this.#ledger, clock, random, databaseClock: this.#databaseClock, events, leaseMs, heartbeatMs, abortGraceMs: options.abortGraceMs,
+      get life() { return lease.life },
+      veto: prepared.veto === undefined ? undefined : new LockVeto(namespace, () => this.#sessions.lockSession()),
+      owners: this.#owners, interrupt: this.#interrupt.signal,
+      transactionBudgetMs: store.transactionBudget === undefined ? undefined : store.transactionBudget * leaseMs,
+      openTransaction: () => this.#sessions.openTransaction(),
+    }
+    this.#dispatcher = new Dispatcher(executor, options.concurrency, { onUnregistered: () => lease.beatSoon(), resample: () => this.#resample() })
+  }
+
+  get nodeId(): string { return this.#lease.life.nodeId }
+
+  /** Registers node and tasks, settles what was missed, and arms the plan. Ends what it began when it fails. */
+  async start(): Promise<void> {
+    try {
+      await this.#lease.start()
+      await pruneNodes(this.#ledger)
+      const outcomes = await registerTasks(this.#ledger, this.#definitions.map(({ name, hash, spec }) => ({ taskName: name, definitionHash: hash, spec })), { nodeId: this.nodeId, revision: this.#options.revision })
+      for (const [task, outcome] of outcomes) if (outcome === 'superseded') this.#events.emit('definition.superseded', { task })
+      this.#dispatcher.arm(this.#definitions, await readTasks(this.#ledger))
+      await this.#sweep()
+      this.#dispatcher.timeLost()
+    } catch (error) {
+      this.#dispatcher.stopClaims()
+      await this.#leave(true)
+      throw error
+    }
+  }
+
+  /**
+   * Timers, claims, drain, abort, record `interrupted`, release, heartbeat last, close: in this order. A heartbeat that ended before
+   * the handlers would hand their work to another instance. Returns how many handlers ignored their signal.
+   */
+  async stop(): Promise<number> {
+    const { drainMs, abortGraceMs, heartbeatMs } = this.#options
+    this.#dispatcher.stopClaims()
+    const drained = this.#dispatcher.drained()
+    if (!await this.#within(drained, drainMs)) {
+      this.#interrupt.abort()
+      await this.#within(drained, abortGraceMs + Math.max(1000, heartbeatMs))
+    }
+    const unsettled = this.#dispatcher.unsettled
+    // With a handler still running the node must not be declared dead: its gates stay until its lease runs out.
+    await this.#leave(unsettled === 0)
+    return unsettled
+  }
+
+  async #leave(retire: boolean): Promise<void> {
+    try {
+      await this.#lease.stop(retire)
+    } catch (thrown) {
+      this.#error(asError(thrown), 'retiring the node')
+    } finally {
+      this.#sessions.close()
+    }
+  }
+
+  async #within(work: Promise<void>, limitMs: number): Promise<boolean> {
+    const waited = new AbortController()
+    try {
+      return await Promise.race([work.then(() => true), sleep(this.#options.clock, limitMs, waited.signal).then(() => false)])
+    } finally {
+      waited.abort()
+    }
+  }
+
+  #onBeat(beat: Heartbeat): void {
+    this.#events.emit('heartbeat', { nodeId: this.nodeId, dbNow: beat.dbNow, clockOffsetMs: this.#databaseClock.offsetMs(), uncertaintyMs: this.#databaseClock.uncertaintyMs() })
+    if (this.#registry !== undefined && this.#registry !== beat.registry) this.#background(this.#dispatcher.reload(), 'reading the tasks')
+    this.#registry = beat.registry
+    if (beat.orphans > 0 || beat.running > this.#owners.size || beat.gates > this.#owners.size) this.#background(this.#sweep(), 'the sweep')
+    if (beat.nearestDueAt !== null) this.#dispatcher.lookAt(beat.nearestDueAt)
+    if (this.#missedBeats) {
+      this.#missedBeats = false
+      this.#dispatcher.timeLost()
+    }
+  }
+
+  #onLost(life: NodeLife): void {
+    this.#missedBeats = true
+    this.#events.emit('node.lost', { nodeId: life.nodeId, reason: life.judge() as SchedError })
+  }
+
+  /** Single-flight: dead nodes, orphaned rows and gates; what it freed is started at once. */
+  #sweep(): Promise<void> {
+    this.#sweeping ??= this.#sweepOnce().finally(() => { this.#sweeping = undefined })
+    return this.#sweeping
+  }
+
+  async #sweepOnce(): Promise<void> {
+    const { recovered, blocked } = await sweep(this.#ledger, { nodeId: this.nodeId, owners: () => this.#owners, rule: recoveryRule })
+    for (const { executionId, taskName, fireTime, state, crashCount } of recovered) this.#events.emit('execution.recovered', { executionId, task: taskName, fireTime, state, crashCount })
+    if (blocked.length > 0) this.#events.emit('recovery.blocked', { what: blocked })
+    if (recovered.length > 0) this.#dispatcher.lookSoon()
+  }
+
+  #resample(): Promise<void> {
+    this.#resampling ??= this.#lease.sampleClock().finally(() => { this.#resampling = undefined })
+    return this.#resampling
+  }
+
+  #background(work: Promise<void>, where: string): void {
+    work.catch((error: unknown) => this.#error(asError(error), where))
+  }
+
+  #error(error: Error, where: string): void { this.#events.emit('error', { error, where }) }
+}

@@ -1,0 +1,137 @@
+import { errorClassOf } from '../session/classified-error.ts'
+import type { SqlRow, SqlSession } from '../spi/sql-session.ts'
+import type { Ledger } from './ledger.ts'
+
+/** What a sweep found and did. */
+export interface SweepReport {
+  /** Nodes declared dead by this sweep. */
+  readonly dead: readonly string[]
+  readonly recovered: readonly Recovered[]
+  /** Executions another transaction holds: the session that blocks them must end first. */
+  readonly blocked: readonly string[]
+}
+
+export interface Recovered {
+  readonly executionId: string
+  readonly taskName: string
+  readonly fireTime: number
+  readonly state: 'retry' | 'failed'
+  readonly crashCount: number
+}
+
+/** How crashes of a task are dealt with; the node asks by the definition in the ledger, so that it can sweep tasks it does not carry. */
+export interface RecoveryRule { readonly recover: boolean; readonly maxCrashes: number }
+
+export interface SweepRequest {
+  readonly nodeId: string
+  /** Owners of this node's attempts that are in its memory: in flight, running, or stuck. */
+  owners(): ReadonlySet<string>
+  rule(spec: string | null): RecoveryRule
+}
+
+/**
+ * Statement W. R1 judges expiry, and is the only place that does; it meets H on the node's row, so one of the two wins. Rows are
+ * then settled one by one, each in a short transaction of its own: a row that is locked is skipped and reported, and the sweep goes on.
+ */
+export async function sweep(ledger: Ledger, request: SweepRequest): Promise<SweepReport> {
+  const dead = await declareDead(ledger)
+  const recovered: Recovered[] = []
+  const blocked: string[] = []
+  for (const row of await orphanedExecutions(ledger, request)) {
+    const outcome = await unlessLocked(() => recover(ledger, request, row))
+    if (outcome === 'locked') blocked.push(row['execution_id'] as string)
+    else if (outcome !== null) recovered.push(outcome)
+  }
+  for (const row of await orphanedGates(ledger, request)) {
+    const outcome = await unlessLocked(() => freeGate(ledger, row))
+    if (outcome === 'locked') blocked.push(`gate of ${String(row['task_name'])}`)
+  }
+  return { dead, recovered, blocked }
+}
+
+/** A row-lock timeout is an answer here: somebody's open transaction holds the row. */
+async function unlessLocked<T>(work: () => Promise<T>): Promise<T | 'locked'> {
+  try {
+    return await work()
+  } catch (error) {
+    if (errorClassOf(error) === 'lock-timeout') return 'locked'
+    throw error
+  }
+}
+
+/** R1 */
+async function declareDead({ tables, sql: { nowMs, readHint }, namespace, store }: Ledger): Promise<string[]> {
+  const { rows } = await store.run('looking for lapsed nodes', {
+    text: `SELECT node_id FROM ${tables.nodes}${readHint} WHERE namespace = ? AND state = 'alive' AND lease_until <= ${nowMs}`, params: [namespace],
+  })
+  const dead: string[] = []
+  for (const row of rows) {
+    const nodeId = row['node_id'] as string
+    const { affected } = await store.run('declaring a node dead', {
+      text: `UPDATE ${tables.nodes} SET state = 'dead' WHERE namespace = ? AND node_id = ? AND state = 'alive' AND lease_until <= ${nowMs}`, params: [namespace, nodeId],
+    })
+    if (affected === 1) dead.push(nodeId)
+  }
+  return dead
+}
+
+/** Rows of nodes that are not alive (R2), and rows of this node that it knows nothing of (R3: the answer to a start was lost). */
+async function orphanedExecutions({ tables, sql: { readHint }, namespace, store }: Ledger, { nodeId, owners }: SweepRequest): Promise<readonly SqlRow[]> {
+  const { rows } = await store.run('looking for orphaned executions', {
+    text: `SELECT e.execution_id, e.task_name, e.fire_time, e.owner, e.fencing_token, e.crash_count, e.node_id, t.spec
+ FROM ${tables.executions} e${readHint} LEFT JOIN ${tables.tasks} t${readHint} ON t.namespace = e.namespace AND t.task_name = e.task_name
+ WHERE e.namespace = ? AND e.state = 'running'
+ AND (e.node_id = ? OR NOT EXISTS (SELECT 1 FROM ${tables.nodes} n${readHint} WHERE n.namespace = e.namespace AND n.node_id = e.node_id AND n.state = 'alive'))`,
+    params: [namespace, nodeId],
+  })
+  // Memory is read after the ledger: an owner enters it before its start is sent.
+  const mine = owners()
+  return rows.filter((row) => row['node_id'] !== nodeId || !mine.has(row['owner'] as string))
+}
+
+/** R2, R3: the gate by its owner, then the row by id, owner, token and state. */
+function recover(ledger: Ledger, { rule }: SweepRequest, row: SqlRow): Promise<Recovered | null> {
+  const { tables, sql: { nowMs }, namespace, store } = ledger
+  const { recover: again, maxCrashes } = rule(row['spec'] as string | null)
+  const crashCount = (row['crash_count'] as number) + 1
+  const poison = crashCount >= maxCrashes
+  const state = again && !poison ? 'retry' : 'failed'
+  const errorCode = poison && again ? 'SCHED_TASK_POISON' : 'SCHED_LEASE_LOST'
+  const errorText = `the node that ran it died or lost its lease (crash ${crashCount} of at most ${maxCrashes}).`
+  return store.block('recovering an execution', async (sql) => {
+    await freeGateStatement(ledger, row['task_name'] as string, row['owner'] as string, sql)
+    const { affected } = await sql.run({
+      text: `UPDATE ${tables.executions} SET state = ?, crash_count = ?, attempt_reason = 'recovered', owner = NULL, node_id = NULL, due_at = ${nowMs}, finished_at = ${nowMs}, error_code = ?, error_text = ?
+ WHERE namespace = ? AND execution_id = ? AND state = 'running' AND owner = ? AND fencing_token = ?`,
+      params: [state, crashCount, errorCode, errorText, namespace, row['execution_id'] as string, row['owner'] as string, row['fencing_token'] as number],
+    })
+    const done: Recovered = { executionId: row['execution_id'] as string, taskName: row['task_name'] as string, fireTime: row['fire_time'] as number, state, crashCount }
+    return { commit: affected === 1, value: affected === 1 ? done : null }
+  }, { answer: 'lock-timeout' })
+}
+
+/** R4: gates whose node is not alive, and this node's gates of owners it does not know (the gate of a stuck attempt outlives its row). */
+async function orphanedGates({ tables, sql: { readHint }, namespace, store }: Ledger, { nodeId, owners }: SweepRequest): Promise<readonly SqlRow[]> {
+  const { rows } = await store.run('looking for orphaned gates', {
+    text: `SELECT t.task_name, t.gate_owner, t.gate_node FROM ${tables.tasks} t${readHint} WHERE t.namespace = ? AND t.gate_owner IS NOT NULL
+ AND (t.gate_node = ? OR NOT EXISTS (SELECT 1 FROM ${tables.nodes} n${readHint} WHERE n.namespace = t.namespace AND n.node_id = t.gate_node AND n.state = 'alive'))
+ AND NOT EXISTS (SELECT 1 FROM ${tables.executions} e${readHint} WHERE e.namespace = t.namespace AND e.node_id = t.gate_node AND e.state = 'running' AND e.owner = t.gate_owner)`,
+    params: [namespace, nodeId],
+  })
+  const mine = owners()
+  return rows.filter((row) => row['gate_node'] !== nodeId || !mine.has(row['gate_owner'] as string))
+}
+
+function freeGate(ledger: Ledger, row: SqlRow): Promise<boolean> {
+  return ledger.store.block('freeing an orphaned gate', async (sql) => {
+    await freeGateStatement(ledger, row['task_name'] as string, row['gate_owner'] as string, sql)
+    return { commit: true, value: true }
+  }, { answer: 'lock-timeout' })
+}
+
+async function freeGateStatement({ tables, namespace }: Ledger, taskName: string, owner: string, sql: SqlSession): Promise<void> {
+  await sql.run({
+    text: `UPDATE ${tables.tasks} SET gate_owner = NULL, gate_node = NULL WHERE namespace = ? AND task_name = ? AND gate_owner = ?`,
+    params: [namespace, taskName, owner],
+  })
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { errorClassOf } from '../session/classified-error.ts'
+import type { SqlSession } from '../spi/sql-session.ts'
+import type { Ledger } from './ledger.ts'
+import { putMeta } from './migrate.ts'
+
+export interface TaskRegistration {
+  readonly taskName: string
+  readonly definitionHash: string
+  /** The definition as JSON: what other nodes need to know of a task whose code they do not have. */
+  readonly spec: string
+}
+
+export interface TaskRow {
+  readonly taskName: string
+  readonly definitionHash: string
+  readonly revision: number
+  readonly state: 'active' | 'paused' | 'stalled' | 'retired'
+  readonly armedFrom: number
+}
+
+/** `superseded`: a higher revision rules, carried by a live node; this one does not claim. */
+export type RegistrationOutcome = 'current' | 'created' | 'replaced' | 'superseded'
+
+export async function readTasks({ tables, store, namespace }: Ledger): Promise<Map<string, TaskRow>> {
+  const { rows } = await store.run('reading the tasks', {
+    text: `SELECT task_name, definition_hash, revision, state, armed_from FROM ${tables.tasks} WHERE namespace = ?`, params: [namespace],
+  })
+  return new Map(rows.map((row) => [row['task_name'] as string, {
+    taskName: row['task_name'] as string, definitionHash: row['definition_hash'] as string, revision: row['revision'] as number,
+    state: row['state'] as TaskRow['state'], armedFrom: row['armed_from'] as number,
+  }]))
+}
+
+/**
+ * Stores the definitions of this boot. A hash has no order: the higher `revision` rules, else the later boot; a stored revision
+ * that no live node carries any more is replaced. A new or changed task has missed nothing before now (`armed_from`).
+ */
+export async function registerTasks(ledger: Ledger, tasks: readonly TaskRegistration[], node: { nodeId: string; revision: number }): Promise<Map<string, RegistrationOutcome>> {
+  await touchRegistry(ledger, 'create')
+  const stored = await readTasks(ledger)
+  const outcomes = new Map<string, RegistrationOutcome>()
+  for (const task of tasks) {
+    const row = stored.get(task.taskName)
+    const same = row?.definitionHash === task.definitionHash && row.revision >= node.revision
+    outcomes.set(task.taskName, same ? 'current' : await registerTask(ledger, task, node))
+  }
+  if ([...outcomes.values()].some((outcome) => outcome === 'created' || outcome === 'replaced')) await touchRegistry(ledger, 'change')
+  return outcomes
+}
+
+async function registerTask(ledger: Ledger, task: TaskRegistration, node: { nodeId: string; revision: number }): Promise<RegistrationOutcome> {
+  const { tables, sql: { nowMs, dual }, store, namespace } = ledger
+  try {
+    const { affected } = await store.run('registering a task', {
+      text: `INSERT INTO ${tables.tasks} (namespace, task_name, definition_hash, revision, spec, state, armed_from, fencing_token)
+ SELECT ?, ?, ?, ?, ?, 'active', ${nowMs}, ${nowMs}${dual} WHERE NOT EXISTS (SELECT 1 FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?)`,
+      params: [namespace, task.taskName, task.definitionHash, node.revision, task.spec, namespace, task.taskName],
+    })
+    if (affected === 1) return 'created'
+  } catch (error) {
+    if (errorClassOf(error) !== 'duplicate-key') throw error
+  }
+  return store.block('changing a task', async (sql) => {
+    const value = await changeTask(ledger, task, node, sql)
+    return { commit: true, value }
+  })
+}
+
+async function changeTask(ledger: Ledger, task: TaskRegistration, node: { nodeId: string; revision: number }, sql: SqlSession): Promise<RegistrationOutcome> {
+  const { tables, sql: { nowMs, lockRow }, namespace } = ledger
+  const { rows: [row] } = await sql.run({ text: `SELECT definition_hash, revision FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?${lockRow}`, params: [namespace, task.taskName] })
+  const revision = row?.['revision'] as number
+  const key = [namespace, task.taskName]
+  if (row?.['definition_hash'] === task.definitionHash) {
+    if (node.revision > revision) await sql.run({ text: `UPDATE ${tables.tasks} SET revision = ? WHERE namespace = ? AND task_name = ?`, params: [node.revision, ...key] })
+    return 'current'
+  }
+  if (node.revision < revision) {
+    const { rows } = await sql.run({
+      text: `SELECT node_id FROM ${tables.nodes} WHERE namespace = ? AND state = 'alive' AND lease_until > ${nowMs} AND revision >= ? AND node_id <> ?`, params: [namespace, revision, node.nodeId],
+    })
+    if (rows.length > 0) return 'superseded'
+  }
+  await sql.run({
+    text: `UPDATE ${tables.tasks} SET definition_hash = ?, spec = ?, revision = ?, armed_from = ${nowMs} WHERE namespace = ? AND task_name = ?`,
+    params: [task.definitionHash, task.spec, node.revision, ...key],
+  })
+  return 'replaced'
+}
+
+/** Every change of a definition or a state gives the registry a new value; heartbeats carry it to all nodes. */
+async function touchRegistry({ store, tables, namespace }: Ledger, why: 'create' | 'change'): Promise<void> {
+  if (why === 'create') {
+    const { rows } = await store.run('reading the registry', { text: `SELECT meta_value FROM ${tables.meta} WHERE namespace = ? AND meta_key = 'registry'`, params: [namespace] })
+    if (rows.length > 0) return
+  }
+  await putMeta(store, tables, namespace, 'registry', randomUUID())
+}
