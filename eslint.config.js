@@ -7,7 +7,7 @@ const typescript = ['**/*.ts']
 export default defineConfig(
   { ignores: ['**/dist/**', '**/node_modules/**', '**/.turbo/**'] },
   js.configs.recommended,
-  { files: ['**/*.mjs', '**/*.js'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
+  { files: ['**/*.mjs', '**/*.js'], languageOptions: { globals: { process: 'readonly', console: 'readonly', setInterval: 'readonly' } } },
   { files: typescript, extends: [ts.configs.recommendedTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {

@@ -50,6 +50,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   // A terminal sends SIGINT to the whole group; sending it on would deliver it twice.
   process.on(signal, () => { if (signal !== 'SIGINT') child.kill(signal) })
 }
+// A signal to npm reaches only npm: when whoever started us is gone, the command goes too.
+const parent = process.ppid
+setInterval(() => { if (process.ppid !== parent) child.kill('SIGTERM') }, 500).unref()
 child.on('error', (error) => fail(`${command}: ${error.message}`))
 child.on('exit', (code, signal) => {
   if (signal === null) process.exit(code ?? 1)

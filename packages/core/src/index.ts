@@ -1,3 +1,4 @@
+export { resolveDialect, type ResolveOptions } from './dialect/resolve.ts'
 export { SchedError, errorCodes, isSchedError, type ErrorCode } from './errors.ts'
 export type { EventName, Listener, SchedulerEvents } from './executor/events.ts'
 export type { RetryOptions } from './executor/retry-policy.ts'
