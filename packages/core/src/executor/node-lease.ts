@@ -143,6 +143,7 @@ export class NodeLease {
     const life = new NodeLife(clock, sent, leaseMs - marginMs)
     await pulse.run('registering the node', registerNode(ledger, { ...node, nodeId: life.nodeId }, leaseMs))
     this.#life = life
+    life.onLost(() => { if (!this.#stop.signal.aborted) this.#options.onLost(life) })
     this.#options.onRegistered(life)
   }
 
@@ -190,7 +191,6 @@ export class NodeLease {
 
   async #newLife(): Promise<void> {
     const { pulse, ledger } = this.#options
-    this.#options.onLost(this.life)
     await this.sampleClock()
     // Its attempts are aborted already, so nothing is gained by letting the old lease run out.
     await pulse.run('retiring the lost node', retireNode(ledger, this.life.nodeId))
