@@ -122,7 +122,7 @@ export class Dispatcher {
 
   async #claim(armed: Armed, fireTime: number): Promise<void> {
     const { executor, definition } = { executor: this.#executor, definition: armed.definition }
-    if (armed.row.state !== 'active' || armed.row.definitionHash !== definition.hash) return
+    if (!claimable(armed)) return
     if (executor.databaseClock.suspicious) await this.#hooks.resample()
     const dueAt = fireTime + armed.jitterMs
     const now = executor.databaseClock.nowMs()
@@ -130,7 +130,7 @@ export class Dispatcher {
     const free = await this.#worker(definition)
     if (free === undefined) return
     try {
-      if (executor.databaseClock.nowMs() - dueAt > this.#lateMs) return this.#leaveToScan(armed)
+      if (executor.databaseClock.nowMs() - dueAt > this.#lateMs || executor.life.judge() !== undefined) return this.#leaveToScan(armed)
       const executionId = randomUUID()
       const slot = await insertSlot(executor.ledger, { executionId, taskName: definition.name, definitionHash: definition.hash, fireTime, dueAt, maxClaimAgeMs: maxClaimAgeMs(definition, executor.leaseMs), toleranceMs })
       if (slot.status === 'ineligible') await this.#ineligible(fireTime, slot.dbNow)
@@ -175,13 +175,21 @@ export class Dispatcher {
   }
 
   async #startDue(): Promise<void> {
-    if (this.#stopClaims.signal.aborted) return
-    for (const row of await dueExecutions(this.#executor.ledger, this.#lateMs, dueBatch)) {
-      const armed = this.#tasks.get(row.taskName)
-      if (armed === undefined || this.#inHand.has(row.executionId) || armed.row.state !== 'active' || armed.row.definitionHash !== armed.definition.hash) continue
-      this.#inHand.add(row.executionId)
-      this.#track(this.#startExisting(armed, row), `starting an execution of ${row.taskName}`)
-    }
+    let after: ExecutionRow | undefined
+    do {
+      if (this.#stopClaims.signal.aborted) return
+      const rows: readonly ExecutionRow[] = await dueExecutions(this.#executor.ledger, { graceMs: this.#lateMs, most: dueBatch, after })
+      for (const row of rows) this.#startIfCarried(row)
+      // A page of rows that this node cannot start must not hide what comes behind it.
+      after = rows.length === dueBatch ? rows.at(-1) : undefined
+    } while (after !== undefined)
+  }
+
+  #startIfCarried(row: ExecutionRow): void {
+    const armed = this.#tasks.get(row.taskName)
+    if (armed === undefined || !claimable(armed) || this.#inHand.has(row.executionId)) return
+    this.#inHand.add(row.executionId)
+    this.#track(this.#startExisting(armed, row), `starting an execution of ${row.taskName}`)
   }
 
   async #startExisting(armed: Armed, row: ExecutionRow): Promise<void> {
@@ -202,9 +210,9 @@ export class Dispatcher {
   async #settleAll(): Promise<void> {
     for (const armed of this.#tasks.values()) {
       if (!armed.unsettled || this.#stopClaims.signal.aborted) continue
-      const row = (await this.#freshRow(armed)) ?? armed.row
-      if (row.state === 'active' && row.definitionHash === armed.definition.hash) await this.#settleOne(armed, row)
       armed.unsettled = false
+      const row = (await this.#freshRow(armed)) ?? armed.row
+      if (claimable({ ...armed, row })) await this.#settleOne(armed, row)
     }
   }
 
@@ -248,4 +256,9 @@ export class Dispatcher {
     }).finally(() => { this.#running.delete(settled) })
     this.#running.add(settled)
   }
+}
+
+/** The stored definition is this node's own, and the task is active. */
+function claimable({ row, definition }: Armed): boolean {
+  return row.state === 'active' && row.definitionHash === definition.hash
 }

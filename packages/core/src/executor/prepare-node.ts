@@ -1,13 +1,12 @@
 import { SchedError } from '../errors.ts'
 import { migrate, requireSchema } from '../ledger/migrate.ts'
+import { schemaSession } from '../ledger/schema-session.ts'
 import { tableNames } from '../ledger/tables.ts'
 import { defaultNamespace } from '../locks/default-namespace.ts'
 import { reachDatabase } from '../locks/reach-database.ts'
-import { StoreSession } from '../session/store-session.ts'
 import type { Dialect } from '../spi/dialect.ts'
 import type { LockSource, OpenOptions } from '../spi/lock-source.ts'
 import type { Finding, LockProbe, Probe } from '../spi/probe.ts'
-import type { SqlSession } from '../spi/sql-session.ts'
 import type { StoreDialect, Tables } from '../spi/store-dialect.ts'
 import { sessionLabel } from './node-sessions.ts'
 import type { CheckedOptions } from './scheduler-options.ts'
@@ -21,7 +20,6 @@ export interface PreparedNode {
 }
 
 const reachMs = 10_000
-const ddlMs = 30_000
 
 /**
  * Looks at the database before anything runs on it: refuses what is unsafe (P11), makes the tables, decides about the veto.
@@ -40,10 +38,7 @@ export async function prepareNode(dialect: Dialect, options: CheckedOptions<neve
     warn(finding)
   }
   const namespace = options.namespace ?? defaultNamespace(probe.scope, options.tables)
-  const session = new StoreSession<SqlSession>({
-    clock: options.clock, random: options.random, label: 'schema', classify, callMs: ddlMs, sharedSessions: probe.sharedSessions, url: options.url, sql: (raw) => raw,
-    open: (given) => store.open('store', { ...open(given), label: sessionLabel(namespace), statementMs: ddlMs, rowLockMs: reachMs, sharedSessions: probe.sharedSessions }),
-  })
+  const session = schemaSession(store, { clock: options.clock, random: options.random, url: options.url, leaseMs: options.leaseMs, label: sessionLabel(namespace), tables, sharedSessions: probe.sharedSessions })
   try {
     const context = { sql: store.sql, tables, tableOptions: options.tables, session, clock: options.clock, signal }
     await (options.migrate ? migrate(context) : requireSchema(context))

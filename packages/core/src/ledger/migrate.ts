@@ -20,7 +20,8 @@ export interface MigrationContext {
 
 // The schema belongs to all namespaces. '' would be NULL on Oracle.
 const everyNamespace = '*'
-const leaseMs = 15_000
+// Longer than any one statement of ours may take.
+const leaseMs = 45_000
 const waitMs = 60_000
 
 /** The DDL as a person would run it. */

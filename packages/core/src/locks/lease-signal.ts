@@ -4,8 +4,8 @@ import type { SchedError } from '../errors.ts'
 export interface LeaseSignal {
   readonly signal: AbortSignal
   /** Judges now: aborts when the lease is over. Returns the reason, or undefined while the lease is good. */
-  judge(): Error | undefined
-  abort(reason: Error): void
+  judge: () => Error | undefined
+  abort: (reason: Error) => void
 }
 
 /**
@@ -17,20 +17,20 @@ export interface LeaseSignal {
 export function createLeaseSignal(judge: () => SchedError | undefined): LeaseSignal {
   const controller = new AbortController()
   const { signal } = controller
-  const inner = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted')?.get as (this: AbortSignal) => boolean
-  const innerReason = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'reason')?.get as (this: AbortSignal) => unknown
+  // The state behind our own properties.
+  const aborted = (): boolean => Reflect.get(AbortSignal.prototype, 'aborted', signal)
 
   const look = (): Error | undefined => {
-    if (!inner.call(signal)) {
+    if (!aborted()) {
       const reason = judge()
       if (reason !== undefined) controller.abort(reason)
     }
-    return inner.call(signal) ? innerReason.call(signal) as Error : undefined
+    return aborted() ? Reflect.get(AbortSignal.prototype, 'reason', signal) as Error : undefined
   }
   Object.defineProperties(signal, {
     aborted: { get: () => look() !== undefined },
     reason: { get: () => look() },
     throwIfAborted: { value: () => { const reason = look(); if (reason !== undefined) throw reason } },
   })
-  return { signal, judge: look, abort: (reason) => { if (!inner.call(signal)) controller.abort(reason) } }
+  return { signal, judge: look, abort: (reason) => { if (!aborted()) controller.abort(reason) } }
 }
