@@ -18,11 +18,11 @@ export interface NodeLeaseOptions {
   marginMs: number
   node: Omit<NodeRegistration, 'nodeId'>
   /** A heartbeat statement sent at `sent` succeeded. */
-  onBeat(beat: Heartbeat, sent: Stopwatch): void
+  onBeat: (beat: Heartbeat, sent: Stopwatch) => void
   /** The life is over; a new one follows as soon as the database answers. */
-  onLost(life: NodeLife): void
-  onRegistered(life: NodeLife): void
-  onError(error: Error): void
+  onLost: (life: NodeLife) => void
+  onRegistered: (life: NodeLife) => void
+  onError: (error: Error) => void
 }
 
 /**

@@ -21,7 +21,7 @@ export interface NodeSessionsOptions {
   readonly probe: Probe
   /** The source of veto locks, with what its probe found; undefined: the ledger alone. */
   readonly veto: { readonly source: LockSource; readonly probe: LockProbe } | undefined
-  onLockSessionLost(error: Error): void
+  readonly onLockSessionLost: (error: Error) => void
 }
 
 /**

@@ -25,8 +25,8 @@ export interface RecoveryRule { readonly recover: boolean; readonly maxCrashes: 
 export interface SweepRequest {
   readonly nodeId: string
   /** Owners of this node's attempts that are in its memory: in flight, running, or stuck. */
-  owners(): ReadonlySet<string>
-  rule(spec: string | null): RecoveryRule
+  readonly owners: () => ReadonlySet<string>
+  readonly rule: (spec: string | null) => RecoveryRule
 }
 
 /**

@@ -22,7 +22,7 @@ export interface LockSessionOptions {
   leaseMs: number
   /** Default a third of the lease. */
   heartbeatMs?: number
-  /** The longest a statement may take before the session is in doubt. Default 5 s, at most one heartbeat. */
+  /** The longest a statement may take before the session is in doubt. Default 5 s, at most half of the lease. */
   statementMs?: number
   /** Ends the session after this long without a lock or a call. Default: never. */
   idleMs?: number

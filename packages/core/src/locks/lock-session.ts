@@ -18,6 +18,9 @@ import { lockLost, type LockSessionCore } from './lock-session-core.ts'
 import type { LockSessionOptions, LockSessionState, TryLockOutcome } from './lock-session-options.ts'
 import { untilAborted } from './until-aborted.ts'
 
+// The longest a server may think about one lock statement that does not wait.
+const longestStatementMs = 5000
+
 /**
  * Many locks on one connection. Doubt about one name is verified; doubt about the session destroys it, and with it its locks when
  * they belong to the session. Leases in rows live on: the connection is opened again, and they last while renewed in time.
@@ -44,10 +47,11 @@ export class LockSession {
     this.#options = options
     const { source, clock, random, leaseMs, capabilities, ownerLabel, heartbeatMs = leaseMs / 3 } = options
     const tied = capabilities.kind === 'session'
+    const goodForMs = leaseMs - safetyMarginMs(leaseMs, capabilities.clockUncertaintyMs)
     this.#registry = registryOf(source)
     this.#proof = startStopwatch(clock)
     this.#keeper = {
-      goodForMs: leaseMs - safetyMarginMs(leaseMs, capabilities.clockUncertaintyMs),
+      goodForMs,
       sharedProof: () => tied ? this.#proof : undefined,
       lastFailure: () => this.#lastFailure,
       release: (holding) => this.#busy(() => releaseHolding(this.#core, holding)),
@@ -65,7 +69,7 @@ export class LockSession {
     })
     this.#core = {
       slot: this.#slot, strategy: source.strategy, tied, leaseMs, clock, random, ownerLabel, fence: options.fence,
-      statementMs: options.statementMs ?? Math.min(5000, heartbeatMs),
+      statementMs: options.statementMs ?? Math.min(longestStatementMs, goodForMs / 2),
       refuseUnlessOpen: () => this.#refuseUnlessOpen(), renewed: (sent) => this.renewed(sent),
       quarantine: () => this.quarantine(), emit: (event) => options.onEvent?.(event),
       behind: (work) => this.#busy(() => work),

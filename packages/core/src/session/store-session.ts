@@ -11,8 +11,8 @@ export interface StoreSessionOptions<S extends Destroyable> {
   clock: Clock
   random: () => number
   label: string
-  classify(error: unknown): ErrorClass
-  open(signal: AbortSignal): Promise<S>
+  classify: (error: unknown) => ErrorClass
+  open: (signal: AbortSignal) => Promise<S>
   /** The SQL side of what was opened. */
   sql(raw: S): SqlSession
   /** Longest wait for one call, opening included. */
