@@ -73,7 +73,7 @@ export function defineTask<TClient>(name: string, options: TaskOptions, handler:
   if (recovery !== 'retry' && recovery !== 'fail') reject('recovery', recovery, `'retry' or 'fail'`)
   if (!Number.isInteger(priority)) reject('priority', priority, 'a whole number')
 
-  const schedule = compileSchedule({ cron: options.cron, everyMs: options.everyMs, timeZone: options.timeZone ?? defaults.timeZone, dst: options.dst ?? defaults.dst, startAt: options.startAt, endAt: options.endAt })
+  const schedule = compileSchedule({ cron: options.cron, everyMs: options.everyMs, timeZone: options.timeZone ?? defaults.timeZone, dst: { ...defaults.dst, ...options.dst }, startAt: options.startAt, endAt: options.endAt })
   const retry = retryPolicy(name, options.retry)
   const spec = JSON.stringify({
     schedule: { cron: options.cron ?? null, everyMs: options.everyMs ?? null, timeZone: schedule.timeZone, dst: schedule.dst, startAt: schedule.startAt, endAt: schedule.endAt },
