@@ -58,7 +58,7 @@ export async function runAttempt(executor: Executor, task: TaskDefinition, row: 
     const key: AttemptKey = { executionId: row.executionId, taskName: task.name, owner, fencingToken: started.fencingToken }
     const attempt = new Attempt(executor, task, row, life, hold, key, started.attempt, started.dbNow - row.fireTime)
     stuck = await attempt.run()
-    return ended
+    return attempt.retryAt === undefined ? ended : { status: 'again', at: attempt.retryAt }
   } finally {
     if (stuck === undefined) executor.owners.delete(owner)
     await hold?.release()
@@ -89,6 +89,8 @@ class Attempt {
   readonly #number: number
   readonly #lateMs: number
   readonly #lease: LeaseSignal
+  /** When the next attempt is due, by the database's clock. */
+  retryAt: number | undefined
 
   constructor(executor: Executor, task: TaskDefinition, row: ExecutionRow, life: NodeLife, hold: VetoHold | undefined, key: AttemptKey, number: number, lateMs: number) {
     this.#executor = executor
@@ -141,15 +143,18 @@ class Attempt {
     const { events } = this.#executor
     if (settled.status === 'threw' && isSchedError(settled.error, 'SCHED_FENCED')) return void events.emit('execution.fenced', { ...this.#ref, reason: settled.error })
     const lost = this.#life.judge()
-    if (lost !== undefined) return this.#reportLate(lost)
+    // Nothing was sent, and nothing is sent now: in doubt the lease is lost.
+    if (lost !== undefined) return void events.emit('execution.fenced', { ...this.#ref, reason: lost })
     const end = this.#end(settled)
     const outcome = await this.#write(end, settled.status !== 'stuck')
-    if (outcome === 'lost') return this.#reportLate(this.#life.judge() as SchedError)
     if (outcome === 'fenced') return void events.emit('execution.fenced', { ...this.#ref, reason: new SchedError('SCHED_FENCED', `the execution had moved on when ${this.#task.name} finished.`) })
     const error = settled.status === 'returned' ? this.#lease.judge() : asError(settled.error)
     if (end.state === 'succeeded') events.emit('execution.succeeded', { ...this.#ref, runMs })
     else if (end.state === 'failed') events.emit('execution.failed', { ...this.#ref, error: error as Error })
-    else events.emit('execution.retry', { ...this.#ref, error: error as Error, reason: end.reason, delayMs: end.delayMs })
+    else {
+      this.retryAt = this.#executor.databaseClock.nowMs() + end.delayMs
+      events.emit('execution.retry', { ...this.#ref, error: error as Error, reason: end.reason, delayMs: end.delayMs })
+    }
     if (settled.status === 'stuck') events.emit('task.stuck', this.#ref)
   }
 
@@ -170,28 +175,22 @@ class Attempt {
     return { state: 'retry', reason: 'retry', delayMs: retry.delayMs(this.#number, this.#executor.random), charged: true, errorCode, errorText }
   }
 
-  /** Writes the end; while the database is away it is tried again as long as the lease is good. */
-  async #write(end: AttemptEnd, clearGateToo: boolean): Promise<'done' | 'fenced' | 'lost'> {
+  /**
+   * Writes the end; while the database is away it is tried again. Once the lease is over nothing is sent any more: what became of
+   * the tries whose answers were lost is read back before anything is called fenced.
+   */
+  async #write(end: AttemptEnd, clearGateToo: boolean): Promise<'done' | 'fenced'> {
     const { ledger, clock, events, heartbeatMs } = this.#executor
     for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, heartbeatMs)) {
       try {
-        return await finishExecution(ledger, this.#key, end, { clearGate: clearGateToo })
+        if (this.#life.judge() === undefined) return await finishExecution(ledger, this.#key, end, { clearGate: clearGateToo })
+        return (await readBack(ledger, this.#key)).status === 'mine-finished' ? 'done' : 'fenced'
       } catch (error) {
         if (!isSchedError(error) || !(error.retryable || errorClassOf(error) === 'connection-lost')) throw error
         events.emit('error', { error, where: `finishing ${this.#task.name}` })
       }
-      if (this.#life.judge() !== undefined) return 'lost'
-      await sleep(clock, Math.min(pauseMs, Math.max(1, this.#life.leftMs())))
-      if (this.#life.judge() !== undefined) return 'lost'
+      await sleep(clock, pauseMs)
     }
-  }
-
-  /** The lease is over: nothing is written. What became of the execution is looked up, so that the late writer is reported. */
-  async #reportLate(reason: SchedError): Promise<void> {
-    const { ledger, events } = this.#executor
-    events.emit('execution.fenced', { ...this.#ref, reason })
-    const found = await readBack(ledger, this.#key)
-    if (found.status === 'mine-finished') events.emit('error', { error: reason, where: `${this.#task.name} had ended before its lease was lost` })
   }
 
   async #freeGateWhenSettled(handler: Promise<unknown>): Promise<void> {

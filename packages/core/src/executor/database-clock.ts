@@ -34,9 +34,10 @@ export class DatabaseClock {
   /** Half the shortest round trip: how wrong `nowMs` may be. */
   uncertaintyMs(): number { return this.#best().receivedAt / 2 - this.#best().sentAt / 2 }
 
-  /** How far a reading departs from the prediction; 0 before the first one. */
+  /** How far a reading departs from the prediction, beyond what its own round trip explains; 0 before the first one. */
   departureMs(sample: ClockSample): number {
-    return this.#samples.length === 0 ? 0 : Math.abs(offsetOf(sample) - this.#offset())
+    if (this.#samples.length === 0) return 0
+    return Math.max(0, Math.abs(offsetOf(sample) - this.#offset()) - (sample.receivedAt - sample.sentAt) / 2)
   }
 
   /** The host slept or its clock was set: the monotonic clock may have stood still, so a new sample is needed before firing. */

@@ -40,6 +40,7 @@ export class Dispatcher {
   readonly #stopClaims = new AbortController()
   #looking: Promise<void> | undefined
   #settling: Promise<void> | undefined
+  #settleAgain = false
 
   constructor(executor: Executor, concurrency: number, hooks: DispatcherHooks) {
     this.#executor = executor
@@ -53,13 +54,14 @@ export class Dispatcher {
   /** Attempts and claims that have not come to an end. */
   get unsettled(): number { return this.#running.size }
 
-  /** Arms the tasks from now on; what came before is the scan's. */
+  /** Arms the tasks; what is too late for a claim is the scan's. */
   arm(definitions: readonly TaskDefinition[], rows: ReadonlyMap<string, TaskRow>): void {
     for (const definition of definitions) {
       const row = rows.get(definition.name) as TaskRow
       const armed: Armed = { definition, jitterMs: jitterMs(definition.name, definition.jitterMs), row, unsettled: true }
       this.#tasks.set(definition.name, armed)
-      this.#armNext(armed, this.#executor.databaseClock.nowMs() - armed.jitterMs)
+      // What fired since the last slot that a scan may settle is still to be claimed, unless the task is younger.
+      this.#armNext(armed, Math.max(row.armedFrom, this.#executor.databaseClock.nowMs() - armed.jitterMs - this.#lateMs))
     }
   }
 
@@ -88,8 +90,15 @@ export class Dispatcher {
 
   /** Settles the missed slots of tasks that need it. */
   settle(): void {
-    if (this.#settling !== undefined || this.#stopClaims.signal.aborted) return
-    this.#settling = this.#settleAll().finally(() => { this.#settling = undefined })
+    if (this.#stopClaims.signal.aborted) return
+    if (this.#settling !== undefined) {
+      this.#settleAgain = true
+      return
+    }
+    this.#settling = this.#settleAll().finally(() => {
+      this.#settling = undefined
+      if (this.#settleAgain) this.settle()
+    })
     this.#track(this.#settling, 'settling missed slots')
   }
 
@@ -126,14 +135,14 @@ export class Dispatcher {
     if (executor.databaseClock.suspicious) await this.#hooks.resample()
     const dueAt = fireTime + armed.jitterMs
     const now = executor.databaseClock.nowMs()
-    if (now < dueAt) return this.#agenda.set(`task:${definition.name}`, dueAt, () => this.#track(this.#again(armed, fireTime), `claiming a slot of ${definition.name}`))
+    if (now < dueAt) return this.#claimLater(armed, fireTime)
     const free = await this.#worker(definition)
     if (free === undefined) return
     try {
       if (executor.databaseClock.nowMs() - dueAt > this.#lateMs || executor.life.judge() !== undefined) return this.#leaveToScan(armed)
       const executionId = randomUUID()
       const slot = await insertSlot(executor.ledger, { executionId, taskName: definition.name, definitionHash: definition.hash, fireTime, dueAt, maxClaimAgeMs: maxClaimAgeMs(definition, executor.leaseMs), toleranceMs })
-      if (slot.status === 'ineligible') await this.#ineligible(fireTime, slot.dbNow)
+      if (slot.status === 'ineligible') await this.#ineligible(armed, fireTime, slot.dbNow)
       if (slot.status !== 'won') return
       await this.#attempt(armed, { executionId, taskName: definition.name, fireTime, dueAt, state: 'pending', origin: 'scheduled', attemptReason: null, attempt: 0, crashCount: 0 })
     } catch (error) {
@@ -151,9 +160,15 @@ export class Dispatcher {
   }
 
   /** The guards of the slot did not hold: our clock is ahead of the database, or the task has changed. */
-  async #ineligible(fireTime: number, dbNow: number): Promise<void> {
-    if (fireTime > dbNow) await this.#hooks.resample()
-    await this.reload()
+  async #ineligible(armed: Armed, fireTime: number, dbNow: number): Promise<void> {
+    if (fireTime <= dbNow) return this.reload()
+    await this.#hooks.resample()
+    this.#claimLater(armed, fireTime)
+  }
+
+  #claimLater(armed: Armed, fireTime: number): void {
+    const { name } = armed.definition
+    this.#agenda.set(`task:${name}`, fireTime + armed.jitterMs, () => this.#track(this.#again(armed, fireTime), `claiming a slot of ${name}`))
   }
 
   async #attempt(armed: Armed, row: ExecutionRow): Promise<void> {
@@ -199,24 +214,29 @@ export class Dispatcher {
       await this.#attempt(armed, row)
     } finally {
       free()
-      // A retry that was just written is due when its backoff is over: the heartbeat announces it, the local look is sooner.
-      this.lookSoon()
     }
   }
 
-  /** After an attempt: its retry may be due before the next heartbeat announces it. */
+  /** Something became due this moment: sooner than the next heartbeat would tell. */
   lookSoon(): void { this.lookAt(this.#executor.databaseClock.nowMs() + 1) }
 
   async #settleAll(): Promise<void> {
+    this.#settleAgain = false
     for (const armed of this.#tasks.values()) {
       if (!armed.unsettled || this.#stopClaims.signal.aborted) continue
       armed.unsettled = false
-      const row = (await this.#freshRow(armed)) ?? armed.row
-      if (claimable({ ...armed, row })) await this.#settleOne(armed, row)
+      try {
+        await this.#settleOne(armed)
+      } catch (error) {
+        this.#leaveToScan(armed)
+        throw error
+      }
     }
   }
 
-  async #settleOne(armed: Armed, row: TaskRow): Promise<void> {
+  async #settleOne(armed: Armed): Promise<void> {
+    const row = (await this.#freshRow(armed)) ?? armed.row
+    if (!claimable({ ...armed, row })) return
     const outcome = await settleMissedSlots(this.#executor, armed.definition, row)
     if (outcome === null) return
     if (outcome.missed > 0 || outcome.caughtUp !== undefined) this.#executor.events.emit('slot.missed', { task: armed.definition.name, count: outcome.missed, caughtUp: outcome.caughtUp })

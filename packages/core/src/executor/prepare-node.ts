@@ -16,6 +16,8 @@ export interface PreparedNode {
   readonly tables: Tables
   readonly namespace: string
   readonly probe: Probe
+  /** How far the clocks of the servers behind the URL may disagree. */
+  readonly clockUncertaintyMs: number
   readonly veto: { readonly source: LockSource; readonly probe: LockProbe } | undefined
 }
 
@@ -45,7 +47,9 @@ export async function prepareNode(dialect: Dialect, options: CheckedOptions<neve
   } finally {
     session.close()
   }
-  return { store, tables, namespace, probe, veto: await chooseVeto(dialect, options, open, reach, warn) }
+  const veto = await chooseVeto(dialect, options, open, reach, warn)
+  const { clockUncertaintyMs } = veto?.probe.capabilities ?? dialect.locks.capabilities
+  return { store, tables, namespace, probe, clockUncertaintyMs, veto }
 }
 
 /** The veto is a lock beside the ledger. Off, the ledger alone keeps every promise. */

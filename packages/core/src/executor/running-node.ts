@@ -6,6 +6,7 @@ import { sweep } from '../ledger/sweep.ts'
 import { readTasks, registerTasks } from '../ledger/tasks.ts'
 import { safetyMarginMs } from '../session/safety-margin.ts'
 import { sleep } from '../time/wait.ts'
+import { CarriedDefinitions } from './carried-definitions.ts'
 import { DatabaseClock } from './database-clock.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { Events } from './events.ts'
@@ -29,6 +30,8 @@ export class RunningNode {
   readonly #databaseClock: DatabaseClock
   readonly #interrupt = new AbortController()
   readonly #owners = new Set<string>()
+  readonly #carried: CarriedDefinitions
+  #carrying: Promise<void> | undefined
   #registry: string | undefined
   #sweeping: Promise<void> | undefined
   #resampling: Promise<void> | undefined
@@ -42,10 +45,11 @@ export class RunningNode {
     this.#databaseClock = new DatabaseClock(options.clock)
     this.#sessions = new NodeSessions({ ...prepared, options, onLockSessionLost: (error) => this.#error(error, 'the session of the veto locks') })
     this.#ledger = { namespace, tables, sql: store.sql, overrides: store.overrides ?? {}, store: this.#sessions.store }
+    this.#carried = new CarriedDefinitions(this.#ledger, definitions)
     const { clock, random, leaseMs, heartbeatMs } = options
     this.#lease = new NodeLease({
       ledger: this.#ledger, pulse: this.#sessions.pulse, clock, databaseClock: this.#databaseClock, leaseMs, heartbeatMs,
-      marginMs: safetyMarginMs(leaseMs, prepared.veto?.probe.capabilities.clockUncertaintyMs ?? 0),
+      marginMs: safetyMarginMs(leaseMs, prepared.clockUncertaintyMs),
       node: { label: ownerLabel(), revision: options.revision, versions },
       onBeat: (beat, sent) => { this.#sessions.renewed(sent); this.#onBeat(beat) },
       onLost: (life) => this.#onLost(life),
@@ -125,6 +129,7 @@ export class RunningNode {
     if (this.#registry !== undefined && this.#registry !== beat.registry) this.#background(this.#dispatcher.reload(), 'reading the tasks')
     this.#registry = beat.registry
     if (beat.orphans > 0 || beat.running > this.#owners.size || beat.gates > this.#owners.size) this.#background(this.#sweep(), 'the sweep')
+    if (beat.uncarried > 0) this.#background(this.#carry(), 'looking after definitions')
     if (beat.nearestDueAt !== null) this.#dispatcher.lookAt(beat.nearestDueAt)
     if (this.#missedBeats) {
       this.#missedBeats = false
@@ -148,6 +153,11 @@ export class RunningNode {
     for (const { executionId, taskName, fireTime, state, crashCount } of recovered) this.#events.emit('execution.recovered', { executionId, task: taskName, fireTime, state, crashCount })
     if (blocked.length > 0) this.#events.emit('recovery.blocked', { what: blocked })
     if (recovered.length > 0) this.#dispatcher.lookSoon()
+  }
+
+  #carry(): Promise<void> {
+    this.#carrying ??= this.#carried.look({ nodeId: this.nodeId, revision: this.#options.revision }).finally(() => { this.#carrying = undefined })
+    return this.#carrying
   }
 
   #resample(): Promise<void> {

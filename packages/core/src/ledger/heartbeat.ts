@@ -20,6 +20,8 @@ export interface Heartbeat {
   readonly registry: string
   /** There are lapsed nodes, or rows or gates of nodes that are not alive: sweep. */
   readonly orphans: number
+  /** Definitions whose carrier is not alive. */
+  readonly uncarried: number
   /** The earliest due time of a pending or retry row within the horizon. */
   readonly nearestDueAt: number | null
   /** Executions that run under this node's id, as the ledger has it. */
@@ -45,6 +47,7 @@ export async function heartbeat(ledger: Texts, request: HeartbeatRequest, sql: S
     dbNow: row?.['db_now'] as number,
     registry: String(row?.['registry'] ?? ''),
     orphans: (row?.['lapsed'] as number) + (row?.['orphaned_rows'] as number) + (row?.['orphaned_gates'] as number),
+    uncarried: row?.['uncarried'] as number,
     nearestDueAt: row?.['nearest_due'] as number | null,
     running: row?.['running'] as number,
     gates: row?.['gates'] as number,
@@ -61,10 +64,11 @@ function lookAround({ tables, sql: { nowMs, dual, readHint }, namespace }: Texts
  (SELECT COUNT(*) FROM ${tables.nodes} n${readHint} WHERE n.namespace = ? AND n.state = 'alive' AND n.lease_until <= ${nowMs}) AS lapsed,
  (SELECT COUNT(*) FROM ${executions} WHERE e.namespace = ? AND e.state = 'running' AND ${notAlive('e.node_id')}) AS orphaned_rows,
  (SELECT COUNT(*) FROM ${tasks} WHERE t.namespace = ? AND t.gate_node IS NOT NULL AND ${notAlive('t.gate_node')}) AS orphaned_gates,
+ (SELECT COUNT(*) FROM ${tasks} WHERE t.namespace = ? AND ${notAlive('t.defined_by')}) AS uncarried,
  (SELECT MIN(e.due_at) FROM ${executions} WHERE e.namespace = ? AND e.state IN ('pending', 'retry') AND e.due_at <= ${nowMs} + ?) AS nearest_due,
  (SELECT COUNT(*) FROM ${executions} WHERE e.namespace = ? AND e.node_id = ? AND e.state = 'running') AS running,
  (SELECT COUNT(*) FROM ${tasks} WHERE t.namespace = ? AND t.gate_node = ?) AS gates${dual}`,
-    params: [namespace, namespace, namespace, namespace, namespace, namespace, namespace, horizonMs, namespace, nodeId, namespace, nodeId],
+    params: [namespace, namespace, namespace, namespace, namespace, namespace, namespace, namespace, namespace, horizonMs, namespace, nodeId, namespace, nodeId],
   }
 }
 

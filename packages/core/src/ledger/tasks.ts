@@ -11,6 +11,9 @@ export interface TaskRegistration {
   readonly spec: string
 }
 
+/** A node, as a carrier of definitions. */
+export interface Carrier { readonly nodeId: string; readonly revision: number }
+
 export interface TaskRow {
   readonly taskName: string
   readonly definitionHash: string
@@ -36,7 +39,7 @@ export async function readTasks({ tables, store, namespace }: Ledger): Promise<M
  * Stores the definitions of this boot. A hash has no order: the higher `revision` rules, else the later boot; a stored revision
  * that no live node carries any more is replaced. A new or changed task has missed nothing before now (`armed_from`).
  */
-export async function registerTasks(ledger: Ledger, tasks: readonly TaskRegistration[], node: { nodeId: string; revision: number }): Promise<Map<string, RegistrationOutcome>> {
+export async function registerTasks(ledger: Ledger, tasks: readonly TaskRegistration[], node: Carrier): Promise<Map<string, RegistrationOutcome>> {
   await touchRegistry(ledger, 'create')
   const stored = await readTasks(ledger)
   const outcomes = new Map<string, RegistrationOutcome>()
@@ -49,13 +52,13 @@ export async function registerTasks(ledger: Ledger, tasks: readonly TaskRegistra
   return outcomes
 }
 
-async function registerTask(ledger: Ledger, task: TaskRegistration, node: { nodeId: string; revision: number }): Promise<RegistrationOutcome> {
+async function registerTask(ledger: Ledger, task: TaskRegistration, node: Carrier): Promise<RegistrationOutcome> {
   const { tables, sql: { nowMs, dual }, store, namespace } = ledger
   try {
     const { affected } = await store.run('registering a task', {
-      text: `INSERT INTO ${tables.tasks} (namespace, task_name, definition_hash, revision, spec, state, armed_from, fencing_token)
- SELECT ?, ?, ?, ?, ?, 'active', ${nowMs}, ${nowMs}${dual} WHERE NOT EXISTS (SELECT 1 FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?)`,
-      params: [namespace, task.taskName, task.definitionHash, node.revision, task.spec, namespace, task.taskName],
+      text: `INSERT INTO ${tables.tasks} (namespace, task_name, definition_hash, revision, defined_by, spec, state, armed_from, fencing_token)
+ SELECT ?, ?, ?, ?, ?, ?, 'active', ${nowMs}, ${nowMs}${dual} WHERE NOT EXISTS (SELECT 1 FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?)`,
+      params: [namespace, task.taskName, task.definitionHash, node.revision, node.nodeId, task.spec, namespace, task.taskName],
     })
     if (affected === 1) return 'created'
   } catch (error) {
@@ -67,7 +70,7 @@ async function registerTask(ledger: Ledger, task: TaskRegistration, node: { node
   })
 }
 
-async function changeTask(ledger: Ledger, task: TaskRegistration, node: { nodeId: string; revision: number }, sql: SqlSession): Promise<RegistrationOutcome> {
+async function changeTask(ledger: Ledger, task: TaskRegistration, node: Carrier, sql: SqlSession): Promise<RegistrationOutcome> {
   const { tables, sql: { nowMs, lockRow }, namespace } = ledger
   const { rows: [row] } = await sql.run({ text: `SELECT definition_hash, revision FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?${lockRow}`, params: [namespace, task.taskName] })
   const revision = row?.['revision'] as number
@@ -83,14 +86,14 @@ async function changeTask(ledger: Ledger, task: TaskRegistration, node: { nodeId
     if (rows.length > 0) return 'superseded'
   }
   await sql.run({
-    text: `UPDATE ${tables.tasks} SET definition_hash = ?, spec = ?, revision = ?, armed_from = ${nowMs} WHERE namespace = ? AND task_name = ?`,
-    params: [task.definitionHash, task.spec, node.revision, ...key],
+    text: `UPDATE ${tables.tasks} SET definition_hash = ?, spec = ?, revision = ?, defined_by = ?, armed_from = ${nowMs} WHERE namespace = ? AND task_name = ?`,
+    params: [task.definitionHash, task.spec, node.revision, node.nodeId, ...key],
   })
   return 'replaced'
 }
 
 /** Every change of a definition or a state gives the registry a new value; heartbeats carry it to all nodes. */
-async function touchRegistry({ store, tables, namespace }: Ledger, why: 'create' | 'change'): Promise<void> {
+export async function touchRegistry({ store, tables, namespace }: Ledger, why: 'create' | 'change'): Promise<void> {
   if (why === 'create') {
     const { rows } = await store.run('reading the registry', { text: `SELECT meta_value FROM ${tables.meta} WHERE namespace = ? AND meta_key = 'registry'`, params: [namespace] })
     if (rows.length > 0) return

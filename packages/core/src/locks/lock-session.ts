@@ -265,6 +265,7 @@ export class LockSession {
   }
 
   #busy<T>(work: () => Promise<T>): Promise<T> {
+    this.#idleTimer?.cancel()
     const running = work()
     const settled = (): void => { this.#work.delete(running); this.#rest() }
     this.#work.add(running)

@@ -30,7 +30,8 @@ export async function reachDatabase<T>(what: string, work: (signal: AbortSignal)
       onDeadline: () => new SchedError('SCHED_DATABASE_UNREACHABLE', `${what} had no answer within ${deadlineMs} ms.`, { remedy: 'Check host, port and network, and that the pool has a free connection.', details: { deadlineMs } }),
     })
   } catch (thrown) {
-    if (isSchedError(thrown)) throw thrown
+    // The reason of an abort is the caller's own error, not the driver's.
+    if (isSchedError(thrown) || thrown === given.signal.reason) throw thrown
     const error = asError(thrown)
     const shown = url === undefined ? error.message : redactSecrets(error.message, url)
     // A message that quotes the password must not survive as the cause either.

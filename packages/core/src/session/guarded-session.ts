@@ -54,9 +54,9 @@ export class GuardedSession<S extends Destroyable> {
   async exclusive<T>(what: string, work: (raw: S) => Promise<T>, limits: { deadlineMs: number; signal?: AbortSignal | undefined }): Promise<T> {
     if (this.#lost !== undefined) throw this.#sessionLost(this.#lost)
     let started = false
-    let abandoned = false
+    let abandoned: Error | undefined
     const run = async (): Promise<T> => {
-      if (abandoned) throw new SchedError('SCHED_ABORTED', `${what} was given up before it began.`)
+      if (abandoned !== undefined) throw new SchedError('SCHED_ABORTED', `${what} was given up before it began.`)
       if (this.#lost !== undefined) throw this.#sessionLost(this.#lost)
       started = true
       return work(this.raw)
@@ -69,9 +69,11 @@ export class GuardedSession<S extends Destroyable> {
         ...limits,
         onDeadline: () => new SchedError('SCHED_QUERY_TIMEOUT', `${what} had no answer within ${limits.deadlineMs} ms on the ${this.#options.label} session.`,
           { remedy: 'The session was destroyed; look for a frozen server, a lost network or a lock that is held.' }),
-        onAbandon: (reason) => { abandoned = true; if (started) this.destroy(reason) },
+        onAbandon: (reason) => { abandoned = reason; if (started) this.destroy(reason) },
       })
     } catch (thrown) {
+      // The reason of an abort is the caller's own error, not the driver's.
+      if (thrown === abandoned) throw thrown
       throw this.#translate(what, thrown)
     }
   }
