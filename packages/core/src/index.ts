@@ -1,3 +1,6 @@
+export { createLocks } from './locks/create-locks.ts'
+export type { LockEvent, LockEventListener } from './locks/lock-events.ts'
+export type { AcquireOptions, Lease, Locks, LocksOptions, OwnLock, TryAcquireOptions, TryAcquireOutcome } from './locks/locks.ts'
 export { resolveDialect, type ResolveOptions } from './dialect/resolve.ts'
 export { SchedError, errorCodes, isSchedError, type ErrorCode } from './errors.ts'
 export type { EventName, Listener, SchedulerEvents } from './executor/events.ts'

@@ -1,7 +1,7 @@
-import { hostname } from 'node:os'
 import { SchedError } from '../errors.ts'
 import type { PulseSession } from '../ledger/ledger.ts'
 import { LockSession } from '../locks/lock-session.ts'
+import { ownerLabel, sessionLabel } from '../locks/owner-label.ts'
 import { openGuarded, reachDatabase } from '../locks/reach-database.ts'
 import type { GuardedSession } from '../session/guarded-session.ts'
 import { StoreSession } from '../session/store-session.ts'
@@ -115,9 +115,3 @@ export class NodeSessions {
     return { signal, leaseMs, label: sessionLabel(namespace), tables, sharedSessions: probe.sharedSessions }
   }
 }
-
-/** For people: host and pid. */
-export function ownerLabel(): string { return `${hostname()}:${process.pid}` }
-
-/** What the database's operator sees. */
-export function sessionLabel(namespace: string): string { return `sched:${namespace}:${ownerLabel()}` }

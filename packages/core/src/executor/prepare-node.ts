@@ -3,12 +3,12 @@ import { migrate, requireSchema } from '../ledger/migrate.ts'
 import { schemaSession } from '../ledger/schema-session.ts'
 import { tableNames } from '../ledger/tables.ts'
 import { defaultNamespace } from '../locks/default-namespace.ts'
+import { sessionLabel } from '../locks/owner-label.ts'
 import { reachDatabase } from '../locks/reach-database.ts'
 import type { Dialect } from '../spi/dialect.ts'
 import type { LockSource, OpenOptions } from '../spi/lock-source.ts'
 import type { Finding, LockProbe, Probe } from '../spi/probe.ts'
 import type { StoreDialect, Tables } from '../spi/store-dialect.ts'
-import { sessionLabel } from './node-sessions.ts'
 import type { CheckedOptions } from './scheduler-options.ts'
 
 export interface PreparedNode {

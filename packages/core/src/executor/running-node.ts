@@ -4,6 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { pruneNodes } from '../ledger/nodes.ts'
 import { sweep } from '../ledger/sweep.ts'
 import { readTasks, registerTasks } from '../ledger/tasks.ts'
+import { ownerLabel } from '../locks/owner-label.ts'
 import { safetyMarginMs } from '../session/safety-margin.ts'
 import { sleep } from '../time/wait.ts'
 import { CarriedDefinitions } from './carried-definitions.ts'
@@ -13,7 +14,7 @@ import type { Events } from './events.ts'
 import type { Executor } from './executor.ts'
 import { LockVeto } from './lock-veto.ts'
 import { NodeLease, type NodeLife } from './node-lease.ts'
-import { NodeSessions, ownerLabel } from './node-sessions.ts'
+import { NodeSessions } from './node-sessions.ts'
 import type { PreparedNode } from './prepare-node.ts'
 import type { CheckedOptions } from './scheduler-options.ts'
 import { recoveryRule, type TaskDefinition } from './task-definition.ts'
@@ -60,7 +61,7 @@ export class RunningNode {
     const executor: Executor = {
       ledger: this.#ledger, clock, random, databaseClock: this.#databaseClock, events, leaseMs, heartbeatMs, abortGraceMs: options.abortGraceMs,
       get life() { return lease.life },
-      veto: prepared.veto === undefined ? undefined : new LockVeto(namespace, () => this.#sessions.lockSession()),
+      veto: prepared.veto === undefined ? undefined : new LockVeto(namespace, clock, () => this.#sessions.lockSession()),
       owners: this.#owners, interrupt: this.#interrupt.signal,
       transactionBudgetMs: store.transactionBudget === undefined ? undefined : store.transactionBudget * leaseMs,
       openTransaction: () => this.#sessions.openTransaction(),

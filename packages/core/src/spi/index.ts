@@ -1,5 +1,7 @@
 // Everything that a dialect author imports.
 export { SchedError, isSchedError, type ErrorCode, type SchedErrorOptions } from '../errors.ts'
+export { lockTableStatement } from '../ledger/schema.ts'
+export { tableNames, type TableOptions } from '../ledger/tables.ts'
 export type { LockCapabilities } from './capabilities.ts'
 export type { Dialect, DialectModule } from './dialect.ts'
 export { sessionSurvives, transient, type ErrorClass } from './error-class.ts'

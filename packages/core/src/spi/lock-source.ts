@@ -21,7 +21,7 @@ export interface OpenOptions {
   readonly signal: AbortSignal
   /** The lease. Session sources make the server end an idle session after it, where the server can. */
   readonly leaseMs: number
-  /** Shown to the database's operator (application_name and the like): `sched:<namespace>:<host>:<pid>`. */
+  /** Shown to the database's operator (application_name and the like): `sched:<namespace>:<ownerLabel>`, where the owner label is `<host>:<pid>`. */
   readonly label: string
   /** The tables of @sched, quoted, when the dialect has a store. Only sources that keep locks in a table need them. */
   readonly tables?: Tables
@@ -42,7 +42,7 @@ export interface LockRequest {
 export interface LockHolding {
   readonly name: LockName
   readonly owner: string
-  /** As granted; undefined where the source has none. */
+  /** As granted; undefined where the source has none, or when the answer to the grant was lost: then the owner alone addresses it. */
   readonly fencingToken: number | undefined
 }
 
@@ -120,7 +120,10 @@ export interface LockSource<C extends LockConnection = LockConnection> {
   readonly needsLockTable?: boolean
   /** Looks at the server without changing it. Findings of level `refuse` stop `createLocks`. Rejects when unreachable. */
   probe(options: OpenOptions): Promise<LockProbe>
-  /** `pulse`: heartbeat and try-locks. `wait`: one waiting acquire. Always a physical connection of its own. */
+  /**
+   * `pulse`: heartbeat and try-locks. `wait`: one waiting acquire. Always a physical connection of its own. May reject with an error
+   * of any class, `contended` included: the core decides whether to try again.
+   */
   open(purpose: 'pulse' | 'wait', options: OpenOptions): Promise<C>
   classify(error: unknown): ErrorClass
 }

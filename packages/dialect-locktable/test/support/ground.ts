@@ -1,6 +1,6 @@
 import type { Dialect, LockHolding, LockName, LockOutcome, LockSource, OpenOptions, SqlRow, SqlSession, Tables } from '@sched/core/spi'
-import { lockTableStatement } from '../../../core/src/ledger/schema.ts'
-import { tableNames } from '../../../core/src/ledger/tables.ts'
+import { lockTableStatement } from '@sched/core/spi'
+import { tableNames } from '@sched/core/spi'
 import type { LockTableConnection } from '../../src/lock-table-connection.ts'
 
 export const namespace = 'tests'
