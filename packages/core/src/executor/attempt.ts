@@ -3,18 +3,20 @@ import { SchedError, asError, isSchedError } from '../errors.ts'
 import type { ExecutionRow } from '../ledger/execution-row.ts'
 import { clearGate, finishExecution, type AttemptEnd, type AttemptKey } from '../ledger/finish.ts'
 import { readBack } from '../ledger/read-back.ts'
-import { skipSlot } from '../ledger/slot.ts'
 import { startExecution } from '../ledger/start.ts'
 import { createLeaseSignal, type LeaseSignal } from '../locks/lease-signal.ts'
 import { errorClassOf } from '../session/classified-error.ts'
 import { startStopwatch } from '../time/stopwatch.ts'
 import { sleep } from '../time/wait.ts'
+import type { ArmedTask } from './armed-task.ts'
 import type { AttemptRef } from './events.ts'
 import type { Executor } from './executor.ts'
 import type { NodeLife } from './node-lease.ts'
+import { settleRefused } from './settle-refused.ts'
 import { superviseHandler, type Settled } from './supervise-handler.ts'
 import { AttemptContext } from './task-context.ts'
-import { maxCrashes, type TaskDefinition } from './task-definition.ts'
+import { maxCrashes } from './retry-policy.ts'
+import type { TaskDefinition } from './task-definition.ts'
 import type { VetoHold } from './veto.ts'
 
 /**
@@ -22,7 +24,10 @@ import type { VetoHold } from './veto.ts'
  * `unregistered`: this node's lease is over.
  */
 export type AttemptOutcome =
-  | { readonly status: 'ended' } | { readonly status: 'ineligible' } | { readonly status: 'unregistered' }
+  | { readonly status: 'ended' }
+  /** Refused; its slot waits for its turn. */
+  | { readonly status: 'waiting' }
+  | { readonly status: 'ineligible' } | { readonly status: 'unregistered' }
   | { readonly status: 'again'; readonly at: number }
 
 /** A handler that ignores its signal; in an object, because awaiting it is the caller's choice. */
@@ -31,23 +36,24 @@ interface Stuck { readonly gateFreed: Promise<void> }
 const ended: AttemptOutcome = { status: 'ended' }
 
 /** One attempt of one execution: veto, start, handler, finish, release, in this order (protocol, section 1). */
-export async function runAttempt(executor: Executor, task: TaskDefinition, row: ExecutionRow): Promise<AttemptOutcome> {
+export async function runAttempt(executor: Executor, armed: ArmedTask, row: ExecutionRow): Promise<AttemptOutcome> {
   const { life } = executor
+  const task = armed.definition
   if (life.judge() !== undefined) return { status: 'unregistered' }
   const gated = task.overlap !== 'allow'
   const hold = gated ? await executor.veto?.take(task.name) : undefined
   if (hold === 'refused') {
     executor.events.emit('lock.foreign', { task: task.name, holder: await executor.veto?.holder(task.name) ?? null })
-    return settleBusy(executor, row, 'the lock of the task is held by somebody outside the ledger')
+    return settleRefused(executor, armed, row, 'the lock of the task is held by somebody outside the ledger')
   }
   // In memory before the start is sent and until its gate is free: a sweep of this node must not take it for an orphan.
   const owner = randomUUID()
   executor.owners.add(owner)
   let stuck: Stuck | undefined
   try {
-    const started = await startExecution(executor.ledger, { executionId: row.executionId, taskName: task.name, definitionHash: task.hash, nodeId: life.nodeId, owner, gated })
+    const started = await startExecution(executor.ledger, { executionId: row.executionId, taskName: task.name, definitionHash: task.hash, nodeId: life.nodeId, owner, gated, manual: row.origin === 'manual' })
     switch (started.status) {
-      case 'busy': return await settleBusy(executor, row, 'the previous run has not ended')
+      case 'busy': return await settleRefused(executor, armed, row, 'the previous run has not ended')
       case 'ineligible': return { status: 'ineligible' }
       case 'moved': return ended
       case 'not-due': return { status: 'again', at: started.dueAt }
@@ -68,15 +74,6 @@ export async function runAttempt(executor: Executor, task: TaskDefinition, row: 
       executor.owners.delete(owner)
     }
   }
-}
-
-/** The gate or the lock is taken: a slot of the schedule is skipped and says why; a retry waits its turn. */
-async function settleBusy(executor: Executor, row: ExecutionRow, text: string): Promise<AttemptOutcome> {
-  if (row.state === 'retry') return { status: 'again', at: executor.databaseClock.nowMs() + executor.heartbeatMs }
-  if (await skipSlot(executor.ledger, row.executionId, { code: 'overlap', text })) {
-    executor.events.emit('slot.skipped', { task: row.taskName, executionId: row.executionId, fireTime: row.fireTime, reason: 'overlap' })
-  }
-  return ended
 }
 
 class Attempt {
@@ -115,6 +112,7 @@ class Attempt {
     const context = new AttemptContext(this.#executor, this.#lease, {
       key: this.#key, fireTime: this.#row.fireTime, reason: this.#row.attemptReason ?? this.#row.origin, attempt: this.#number, lateMs: this.#lateMs,
     })
+    this.#executor.running.set(this.#key.executionId, (reason) => this.#lease.abort(reason))
     const forgetLife = this.#life.onLost((reason) => this.#lease.abort(reason))
     this.#hold?.onLost((reason) => this.#lease.abort(reason))
     const watch = startStopwatch(clock)
@@ -129,6 +127,7 @@ class Attempt {
       else await this.#finish(settled, watch.elapsedMs())
       return settled.status === 'stuck' ? { gateFreed: this.#freeGateWhenSettled(settled.handler) } : undefined
     } finally {
+      this.#executor.running.delete(this.#key.executionId)
       forgetLife()
     }
   }
@@ -148,7 +147,7 @@ class Attempt {
     const end = this.#end(settled)
     const outcome = await this.#write(end, settled.status !== 'stuck')
     if (outcome === 'fenced') return void events.emit('execution.fenced', { ...this.#ref, reason: new SchedError('SCHED_FENCED', `the execution had moved on when ${this.#task.name} finished.`) })
-    const error = settled.status === 'returned' ? this.#lease.judge() : asError(settled.error)
+    const error = this.#lease.judge() ?? (settled.status === 'returned' ? undefined : asError(settled.error))
     if (end.state === 'succeeded') events.emit('execution.succeeded', { ...this.#ref, runMs })
     else if (end.state === 'failed') events.emit('execution.failed', { ...this.#ref, error: error as Error })
     else {
@@ -167,6 +166,7 @@ class Attempt {
     const error = aborted ?? (settled as { error: unknown }).error
     const [errorCode, errorText] = [isSchedError(error) ? error.code : 'SCHED_TASK_FAILED', asError(error).message]
     if (isSchedError(error, 'SCHED_TASK_INTERRUPTED')) return { state: 'retry', reason: 'interrupted', delayMs: 0, charged: false, errorCode, errorText }
+    if (isSchedError(error, 'SCHED_TASK_CANCELLED')) return { state: 'failed', errorCode, errorText }
     if (aborted !== undefined && this.#hold?.judge() === aborted) {
       const again = this.#number < maxCrashes(retry.max)
       return again ? { state: 'retry', reason: 'lock-lost', delayMs: 0, charged: true, errorCode, errorText } : { state: 'failed', errorCode, errorText }

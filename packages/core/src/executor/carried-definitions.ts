@@ -2,6 +2,7 @@ import { carryOn, replaceUncarried, uncarriedTasks } from '../ledger/adopt.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Carrier } from '../ledger/tasks.ts'
 import type { TaskDefinition } from './task-definition.ts'
+import { registrationOf } from './task-spec.ts'
 
 // A node that carries the stored definition speaks up at its next heartbeat; only when none did, it gives way.
 const heartbeatsToWait = 3
@@ -27,8 +28,9 @@ export class CarriedDefinitions {
       if (mine === undefined) continue
       const rounds = (this.#seen.get(task.taskName) ?? 0) + 1
       this.#seen.set(task.taskName, rounds)
-      if (mine.hash === task.definitionHash) await carryOn(this.#ledger, task, node)
-      else if (rounds > heartbeatsToWait) await replaceUncarried(this.#ledger, task, { taskName: mine.name, definitionHash: mine.hash, spec: mine.spec }, node)
+      const registration = registrationOf(mine)
+      if (registration.definitionHash(task.override) === task.definitionHash) await carryOn(this.#ledger, task, node)
+      else if (rounds > heartbeatsToWait) await replaceUncarried(this.#ledger, task, registration, node)
     }
   }
 }

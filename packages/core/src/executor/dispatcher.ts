@@ -1,24 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { asError, isSchedError } from '../errors.ts'
-import { dueExecutions } from '../ledger/due.ts'
+import { dueExecutions, nextPending, supersede } from '../ledger/due.ts'
 import type { ExecutionRow } from '../ledger/execution-row.ts'
 import { insertSlot } from '../ledger/slot.ts'
 import { readTasks, type TaskRow } from '../ledger/tasks.ts'
-import { jitterMs } from '../schedule/jitter.ts'
 import { Agenda } from './agenda.ts'
-import { runAttempt } from './attempt.ts'
+import { ArmedTask } from './armed-task.ts'
+import { runAttempt, type AttemptOutcome } from './attempt.ts'
 import type { Executor } from './executor.ts'
-import { maxClaimAgeMs, settleMissedSlots } from './missed-scan.ts'
+import { maxClaimAgeMs } from './missed-scan.ts'
+import { MissedSettler } from './missed-settler.ts'
 import type { TaskDefinition } from './task-definition.ts'
-import { Workers } from './workers.ts'
-
-interface Armed { readonly definition: TaskDefinition; readonly jitterMs: number; row: TaskRow; unsettled: boolean }
+import type { Workers } from './workers.ts'
 
 export interface DispatcherHooks {
   /** The node's lease turned out to be over: look at it now. */
-  onUnregistered(): void
+  readonly onUnregistered: () => void
   /** The database's clock must be read anew before anything fires. */
-  resample(): Promise<void>
+  readonly resample: () => Promise<void>
 }
 
 // A slot may be claimed so much before its time by the database's clock; the start waits for it.
@@ -34,22 +33,22 @@ export class Dispatcher {
   readonly #hooks: DispatcherHooks
   readonly #agenda: Agenda
   readonly #workers: Workers
-  readonly #tasks = new Map<string, Armed>()
+  readonly #settler: MissedSettler
+  readonly #tasks = new Map<string, ArmedTask>()
   readonly #running = new Set<Promise<void>>()
   readonly #inHand = new Set<string>()
   readonly #stopClaims = new AbortController()
   #looking: Promise<void> | undefined
-  #settling: Promise<void> | undefined
-  #settleAgain = false
 
-  constructor(executor: Executor, concurrency: number, hooks: DispatcherHooks) {
+  constructor(executor: Executor, workers: Workers, hooks: DispatcherHooks) {
     this.#executor = executor
     this.#hooks = hooks
     this.#agenda = new Agenda(executor.clock, () => executor.databaseClock.nowMs())
-    this.#workers = new Workers(concurrency)
+    this.#workers = workers
+    this.#settler = new MissedSettler(executor, this.#agenda, this.#tasks, this.#lateMs, {
+      stopped: () => this.#stopClaims.signal.aborted, track: (work, where) => this.#track(work, where), dueNow: () => this.lookSoon(),
+    })
   }
-
-  get busy(): number { return this.#workers.busy }
 
   /** Attempts and claims that have not come to an end. */
   get unsettled(): number { return this.#running.size }
@@ -57,23 +56,22 @@ export class Dispatcher {
   /** Arms the tasks; what is too late for a claim is the scan's. */
   arm(definitions: readonly TaskDefinition[], rows: ReadonlyMap<string, TaskRow>): void {
     for (const definition of definitions) {
-      const row = rows.get(definition.name) as TaskRow
-      const armed: Armed = { definition, jitterMs: jitterMs(definition.name, definition.jitterMs), row, unsettled: true }
-      this.#tasks.set(definition.name, armed)
-      // What fired since the last slot that a scan may settle is still to be claimed, unless the task is younger.
-      this.#armNext(armed, Math.max(row.armedFrom, this.#executor.databaseClock.nowMs() - armed.jitterMs - this.#lateMs))
+      const task = new ArmedTask(definition, rows.get(definition.name) as TaskRow)
+      this.#tasks.set(definition.name, task)
+      this.#rearm(task)
     }
   }
 
   /** Definitions or states changed: this node claims only what it agrees with. */
   async reload(): Promise<void> {
     const rows = await readTasks(this.#executor.ledger)
-    for (const armed of this.#tasks.values()) {
-      const row = rows.get(armed.definition.name)
+    for (const task of this.#tasks.values()) {
+      const row = rows.get(task.name)
       if (row === undefined) continue
-      const superseded = row.definitionHash !== armed.definition.hash
-      if (superseded && armed.row.definitionHash === armed.definition.hash) this.#executor.events.emit('definition.superseded', { task: armed.definition.name })
-      armed.row = row
+      const { carried, row: { override } } = task
+      task.row = row
+      if (row.override !== override) this.#rearm(task)
+      if (carried && !task.carried) this.#executor.events.emit('definition.superseded', { task: task.name })
     }
   }
 
@@ -83,24 +81,7 @@ export class Dispatcher {
   }
 
   /** Time was lost (start, outage, new life): every task is scanned for slots that nobody claimed. */
-  timeLost(): void {
-    for (const armed of this.#tasks.values()) armed.unsettled = true
-    this.settle()
-  }
-
-  /** Settles the missed slots of tasks that need it. */
-  settle(): void {
-    if (this.#stopClaims.signal.aborted) return
-    if (this.#settling !== undefined) {
-      this.#settleAgain = true
-      return
-    }
-    this.#settling = this.#settleAll().finally(() => {
-      this.#settling = undefined
-      if (this.#settleAgain) this.settle()
-    })
-    this.#track(this.#settling, 'settling missed slots')
-  }
+  timeLost(): void { this.#settler.all() }
 
   /** No timer fires and nothing is claimed from now on. */
   stopClaims(): void {
@@ -113,71 +94,100 @@ export class Dispatcher {
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
 
-  #armNext(armed: Armed, after: number): void {
-    const fireTime = armed.definition.schedule.next(after)
+  /** From the last slot that is still to be claimed, unless the task is younger. */
+  #rearm(task: ArmedTask): void {
+    this.#agenda.cancel(`task:${task.name}`)
+    this.#armNext(task, Math.max(task.row.armedFrom, this.#executor.databaseClock.nowMs() - task.jitterMs - this.#lateMs))
+  }
+
+  #armNext(task: ArmedTask, after: number): void {
+    const fireTime = task.definition.schedule.next(after)
     if (fireTime === null) return
-    this.#agenda.set(`task:${armed.definition.name}`, fireTime + armed.jitterMs, () => {
+    this.#agenda.set(`task:${task.name}`, fireTime + task.jitterMs, () => {
       const now = this.#executor.databaseClock.nowMs()
-      const late = now - fireTime - armed.jitterMs > this.#lateMs
+      const late = now - fireTime - task.jitterMs > this.#lateMs
       // A loop that was blocked over many fire times must not claim them all.
-      this.#armNext(armed, late ? now - armed.jitterMs - this.#lateMs : fireTime)
-      if (late) this.#leaveToScan(armed)
-      else this.#track(this.#claim(armed, fireTime), `claiming a slot of ${armed.definition.name}`)
+      this.#armNext(task, late ? now - task.jitterMs - this.#lateMs : fireTime)
+      if (late) this.#settler.later(task)
+      else this.#track(this.#claim(task, fireTime), `claiming a slot of ${task.name}`)
     })
   }
 
   /** Beyond this a slot is the scan's: until then it cannot be settled by another node. */
   get #lateMs(): number { return Math.max(this.#executor.heartbeatMs, 1000) }
 
-  async #claim(armed: Armed, fireTime: number): Promise<void> {
-    const { executor, definition } = { executor: this.#executor, definition: armed.definition }
-    if (!claimable(armed)) return
-    if (executor.databaseClock.suspicious) await this.#hooks.resample()
-    const dueAt = fireTime + armed.jitterMs
-    const now = executor.databaseClock.nowMs()
-    if (now < dueAt) return this.#claimLater(armed, fireTime)
-    const free = await this.#worker(definition)
+  async #claim(task: ArmedTask, fireTime: number): Promise<void> {
+    const { databaseClock, ledger, leaseMs } = this.#executor
+    if (!task.claimable) return
+    if (databaseClock.suspicious) await this.#hooks.resample()
+    const dueAt = fireTime + task.jitterMs
+    if (databaseClock.nowMs() < dueAt) return this.#claimLater(task, fireTime)
+    const free = await this.#worker(task, fireTime)
     if (free === undefined) return
     try {
-      if (executor.databaseClock.nowMs() - dueAt > this.#lateMs || executor.life.judge() !== undefined) return this.#leaveToScan(armed)
+      if (databaseClock.nowMs() - dueAt > this.#lateMs || this.#executor.life.judge() !== undefined) return this.#settler.later(task)
       const executionId = randomUUID()
-      const slot = await insertSlot(executor.ledger, { executionId, taskName: definition.name, definitionHash: definition.hash, fireTime, dueAt, maxClaimAgeMs: maxClaimAgeMs(definition, executor.leaseMs), toleranceMs })
-      if (slot.status === 'ineligible') await this.#ineligible(armed, fireTime, slot.dbNow)
+      const { definition } = task
+      const slot = await insertSlot(ledger, { executionId, taskName: task.name, definitionHash: definition.hash, fireTime, dueAt, maxClaimAgeMs: maxClaimAgeMs(definition, leaseMs), toleranceMs })
+      if (slot.status === 'ineligible') await this.#ineligible(task, fireTime, slot.dbNow)
       if (slot.status !== 'won') return
-      await this.#attempt(armed, { executionId, taskName: definition.name, fireTime, dueAt, state: 'pending', origin: 'scheduled', attemptReason: null, attempt: 0, crashCount: 0 })
+      await this.#run(task, { executionId, taskName: task.name, fireTime, dueAt, state: 'pending', origin: 'scheduled', attemptReason: null, attempt: 0, crashCount: 0 })
     } catch (error) {
       // Whether the slot is ours is unknown: the row, if there is one, is found as due; if there is none, the scan finds the hole.
-      this.#leaveToScan(armed)
+      this.#settler.later(task)
       throw error
     } finally {
       free()
     }
   }
 
-  async #again(armed: Armed, fireTime: number): Promise<void> {
-    this.#armNext(armed, fireTime)
-    await this.#claim(armed, fireTime)
+  async #again(task: ArmedTask, fireTime: number): Promise<void> {
+    this.#armNext(task, fireTime)
+    await this.#claim(task, fireTime)
   }
 
   /** The guards of the slot did not hold: our clock is ahead of the database, or the task has changed. */
-  async #ineligible(armed: Armed, fireTime: number, dbNow: number): Promise<void> {
+  async #ineligible(task: ArmedTask, fireTime: number, dbNow: number): Promise<void> {
     if (fireTime <= dbNow) return this.reload()
     await this.#hooks.resample()
-    this.#claimLater(armed, fireTime)
+    this.#claimLater(task, fireTime)
   }
 
-  #claimLater(armed: Armed, fireTime: number): void {
-    const { name } = armed.definition
-    this.#agenda.set(`task:${name}`, fireTime + armed.jitterMs, () => this.#track(this.#again(armed, fireTime), `claiming a slot of ${name}`))
+  #claimLater(task: ArmedTask, fireTime: number): void {
+    this.#agenda.set(`task:${task.name}`, fireTime + task.jitterMs, () => this.#track(this.#again(task, fireTime), `claiming a slot of ${task.name}`))
   }
 
-  async #attempt(armed: Armed, row: ExecutionRow): Promise<void> {
+  /** Runs an execution on the worker in hand; where the task keeps a queue, then what waits, until nothing may start. */
+  async #run(task: ArmedTask, first: ExecutionRow): Promise<void> {
+    let next: ExecutionRow | undefined = task.queues && first.state === 'pending' ? await this.#nextInQueue(task) ?? first : first
+    for (let refused = 0; next !== undefined && refused < 2;) {
+      const outcome = await this.#attempt(task, next)
+      // Once more after a refusal: the gate may have become free just before the slot was seen waiting.
+      refused = outcome === 'waiting' ? refused + 1 : 0
+      next = task.queues && (outcome === 'waiting' || outcome === 'ended') && !this.#stopClaims.signal.aborted ? await this.#nextInQueue(task) : undefined
+    }
+  }
+
+  /** `run-all` drains oldest first; the other policies keep one, and the latest takes the place of the rest. */
+  async #nextInQueue(task: ArmedTask): Promise<ExecutionRow | undefined> {
+    const { ledger, events } = this.#executor
+    if (task.definition.misfire === 'run-all') return nextPending(ledger, task.name, 'oldest')
+    const latest = await nextPending(ledger, task.name, 'newest')
+    if (latest === undefined) return undefined
+    for (const { taskName, executionId, fireTime } of await supersede(ledger, task.name, latest.fireTime)) {
+      events.emit('slot.skipped', { task: taskName, executionId, fireTime, reason: 'superseded' })
+    }
+    return latest
+  }
+
+  async #attempt(task: ArmedTask, row: ExecutionRow): Promise<AttemptOutcome['status']> {
     this.#inHand.add(row.executionId)
     try {
-      const outcome = await runAttempt(this.#executor, armed.definition, row)
+      const outcome = await runAttempt(this.#executor, task, row)
       if (outcome.status === 'again') this.lookAt(outcome.at)
       else if (outcome.status === 'ineligible') await this.reload()
       else if (outcome.status === 'unregistered') this.#hooks.onUnregistered()
+      return outcome.status
     } finally {
       this.#inHand.delete(row.executionId)
     }
@@ -201,17 +211,17 @@ export class Dispatcher {
   }
 
   #startIfCarried(row: ExecutionRow): void {
-    const armed = this.#tasks.get(row.taskName)
-    if (armed === undefined || !claimable(armed) || this.#inHand.has(row.executionId)) return
+    const task = this.#tasks.get(row.taskName)
+    if (task?.startable(row) !== true || this.#inHand.has(row.executionId)) return
     this.#inHand.add(row.executionId)
-    this.#track(this.#startExisting(armed, row), `starting an execution of ${row.taskName}`)
+    this.#track(this.#startExisting(task, row), `starting an execution of ${row.taskName}`)
   }
 
-  async #startExisting(armed: Armed, row: ExecutionRow): Promise<void> {
-    const free = await this.#worker(armed.definition)
+  async #startExisting(task: ArmedTask, row: ExecutionRow): Promise<void> {
+    const free = await this.#worker(task, row.fireTime)
     if (free === undefined) return void this.#inHand.delete(row.executionId)
     try {
-      await this.#attempt(armed, row)
+      await this.#run(task, row)
     } finally {
       free()
     }
@@ -220,51 +230,16 @@ export class Dispatcher {
   /** Something became due this moment: sooner than the next heartbeat would tell. */
   lookSoon(): void { this.lookAt(this.#executor.databaseClock.nowMs() + 1) }
 
-  async #settleAll(): Promise<void> {
-    this.#settleAgain = false
-    for (const armed of this.#tasks.values()) {
-      if (!armed.unsettled || this.#stopClaims.signal.aborted) continue
-      armed.unsettled = false
-      try {
-        await this.#settleOne(armed)
-      } catch (error) {
-        this.#leaveToScan(armed)
-        throw error
-      }
-    }
-  }
-
-  async #settleOne(armed: Armed): Promise<void> {
-    const row = (await this.#freshRow(armed)) ?? armed.row
-    if (!claimable({ ...armed, row })) return
-    const outcome = await settleMissedSlots(this.#executor, armed.definition, row)
-    if (outcome === null) return
-    if (outcome.missed > 0 || outcome.caughtUp !== undefined) this.#executor.events.emit('slot.missed', { task: armed.definition.name, count: outcome.missed, caughtUp: outcome.caughtUp })
-    if (outcome.caughtUp !== undefined) this.lookSoon()
-  }
-
-  async #freshRow(armed: Armed): Promise<TaskRow | undefined> {
-    const { ledger: { tables, store, namespace } } = this.#executor
-    const { rows: [row] } = await store.run('reading a task', { text: `SELECT definition_hash, revision, state, armed_from FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?`, params: [namespace, armed.definition.name] })
-    if (row === undefined) return undefined
-    armed.row = { taskName: armed.definition.name, definitionHash: row['definition_hash'] as string, revision: row['revision'] as number, state: row['state'] as TaskRow['state'], armedFrom: row['armed_from'] as number }
-    return armed.row
-  }
-
-  #leaveToScan(armed: Armed): void {
-    armed.unsettled = true
-    // Not before the slot is old enough for the scan.
-    this.#agenda.setEarliest('settle', this.#executor.databaseClock.nowMs() + this.#lateMs, () => this.settle())
-  }
-
-  /** A local worker, or undefined when claims have stopped meanwhile. */
-  async #worker(definition: TaskDefinition): Promise<(() => void) | undefined> {
+  /** A local worker; undefined when claims have stopped, or when this node is full and stands aside. */
+  async #worker(task: ArmedTask, fireTime: number): Promise<(() => void) | undefined> {
     const { signal } = this.#stopClaims
     try {
-      return await this.#workers.acquire(definition.priority, signal)
+      return await this.#workers.acquire(task.definition.priority, signal)
     } catch (error) {
       if (signal.aborted) return undefined
-      throw error
+      if (!isSchedError(error, 'SCHED_WORKERS_BUSY')) throw error
+      this.#executor.events.emit('slot.left', { task: task.name, fireTime, error })
+      return undefined
     }
   }
 
@@ -276,9 +251,4 @@ export class Dispatcher {
     }).finally(() => { this.#running.delete(settled) })
     this.#running.add(settled)
   }
-}
-
-/** The stored definition is this node's own, and the task is active. */
-function claimable({ row, definition }: Armed): boolean {
-  return row.state === 'active' && row.definitionHash === definition.hash
 }

@@ -28,6 +28,8 @@ export interface SchedulerEvents {
   /** The stored definition of a task is another one, of a higher revision: this node does not claim it. */
   'definition.superseded': { readonly task: string }
   'slot.skipped': ExecutionRef & { readonly reason: string }
+  /** This node was full and stood aside; an idle one may run the slot, else it is caught up. */
+  'slot.left': { readonly task: string; readonly fireTime: number; readonly error: SchedError }
   'slot.missed': { readonly task: string; readonly count: number; readonly caughtUp: number | undefined }
   'execution.started': AttemptRef & { readonly origin: Origin; readonly attemptReason: AttemptReason | null; readonly lateMs: number }
   'execution.succeeded': AttemptRef & { readonly runMs: number }
@@ -38,6 +40,8 @@ export interface SchedulerEvents {
   'execution.recovered': ExecutionRef & { readonly state: 'retry' | 'failed'; readonly crashCount: number }
   /** Rows that a foreign open transaction holds; the server session that does must end first. */
   'recovery.blocked': { readonly what: readonly string[] }
+  /** The task waits for a person: `resume`. */
+  'task.stalled': { readonly task: string; readonly reason: string }
   /** A handler ignored its signal. Its row has ended, its gate stays until it settles. */
   'task.stuck': AttemptRef
   /** The lock of the task is held by somebody outside the ledger. */

@@ -1,3 +1,4 @@
+import type { SchedError } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { OpenTransaction } from '../session/transaction-session.ts'
 import type { Clock } from '../time/clock.ts'
@@ -22,6 +23,8 @@ export interface Executor {
   readonly veto: Veto | undefined
   /** Owners of attempts in flight, running or stuck: from before their start is sent until their gate is free. */
   readonly owners: Set<string>
+  /** The running attempts by execution: the way to abort one. */
+  readonly running: Map<string, (reason: SchedError) => void>
   /** Aborts when the drain's deadline has passed: handlers are to stop. */
   readonly interrupt: AbortSignal
   /** Longest `ctx.transaction` in ms, where an open transaction stops every other writer. */

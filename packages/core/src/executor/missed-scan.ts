@@ -12,13 +12,18 @@ const chunk = 2000
 const mostWalked = 500_000
 
 /** How late a slot may still start: what N accepts, and the floor of retention (I1). */
-export function maxClaimAgeMs(task: TaskDefinition, leaseMs: number): number {
-  return task.misfire === 'run-once' ? dayMs : Math.max(task.catchUpWindowMs ?? dayMs, 2 * leaseMs)
+export function maxClaimAgeMs({ misfire, runAll, catchUpWindowMs }: TaskDefinition, leaseMs: number): number {
+  switch (misfire) {
+    case 'run-once': return dayMs
+    case 'run-all': return Math.max(runAll.maxAgeMs, 2 * leaseMs)
+    case 'skip':
+    case 'stall': return Math.max(catchUpWindowMs ?? dayMs, 2 * leaseMs)
+  }
 }
 
 /**
- * Looks for fire times that nobody claimed, up to one heartbeat ago, and settles them: at most one runs now, the rest is one record.
- * Null when there was nothing to settle or another node was faster.
+ * Looks for fire times that nobody claimed, up to one heartbeat ago, and settles them: what the misfire policy picks runs now, the rest
+ * is one record. Null when there was nothing to settle or another node was faster.
  */
 export async function settleMissedSlots(executor: Executor, task: TaskDefinition, row: TaskRow): Promise<MissedOutcome | null> {
   const { ledger, databaseClock, heartbeatMs, leaseMs } = executor
@@ -28,8 +33,8 @@ export async function settleMissedSlots(executor: Executor, task: TaskDefinition
   const fireTimes = await walk(task, from, until)
   if (fireTimes.length === 0) return null
   return settleMissed(ledger, {
-    taskName: task.name, definitionHash: task.hash, armedFrom: row.armedFrom, fireTimes,
-    catchUp: (holes) => chooseCatchUp(task, holes, databaseClock.nowMs(), leaseMs), catchUpId: randomUUID(), recordId: randomUUID(),
+    taskName: task.name, definitionHash: task.hash, armedFrom: row.armedFrom, fireTimes, stall: task.misfire === 'stall', newId: randomUUID,
+    catchUp: (holes) => chooseCatchUps(task, holes, databaseClock.nowMs(), leaseMs),
   })
 }
 
@@ -42,13 +47,18 @@ async function walk(task: TaskDefinition, after: number, until: number): Promise
   return found
 }
 
-/** Only the latest hole may run. `skip`: inside the catch-up window only; `run-once`: as long as a slot may be claimed at all. */
-function chooseCatchUp(task: TaskDefinition, holes: readonly number[], now: number, leaseMs: number): number | undefined {
-  const latest = holes.at(-1)
-  if (latest === undefined) return undefined
-  const ageMs = now - latest - task.jitterMs
-  const windowMs = task.misfire === 'run-once' ? maxClaimAgeMs(task, leaseMs) : catchUpWindowMs(task, latest, leaseMs)
-  return ageMs <= windowMs ? latest : undefined
+/**
+ * `run-once`: the latest hole, as long as a slot may be claimed at all; `skip`: only inside the catch-up window; `run-all`: the newest
+ * within its bounds; `stall`: none.
+ */
+function chooseCatchUps(task: TaskDefinition, holes: readonly number[], now: number, leaseMs: number): readonly number[] {
+  const notOlderThan = (ageMs: number): readonly number[] => holes.filter((fireTime) => now - fireTime - task.jitterMs <= ageMs)
+  switch (task.misfire) {
+    case 'run-once': return notOlderThan(maxClaimAgeMs(task, leaseMs)).slice(-1)
+    case 'skip': return notOlderThan(catchUpWindowMs(task, holes.at(-1) ?? now, leaseMs)).slice(-1)
+    case 'run-all': return notOlderThan(task.runAll.maxAgeMs).slice(-task.runAll.max)
+    case 'stall': return []
+  }
 }
 
 /** clamp(half the distance to the next fire time, 2 leases, 24 h), unless the task says otherwise. */

@@ -36,3 +36,6 @@ export function retryPolicy(task: string, options: RetryOptions = { max: 0, back
     delayMs: (attempt, random) => (backoff === 'fixed' ? backoffMs : Math.min(maxBackoffMs, backoffMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)),
   }
 }
+
+/** Crashes after which a task is poison: a handler that kills its process must not do so for ever. */
+export function maxCrashes(maxRetries: number): number { return Math.max(3, maxRetries + 1) }

@@ -3,7 +3,7 @@ import type { Heartbeat } from '../ledger/heartbeat.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { pruneNodes } from '../ledger/nodes.ts'
 import { sweep } from '../ledger/sweep.ts'
-import { readTasks, registerTasks } from '../ledger/tasks.ts'
+import { readTasks, registerTasks, touchRegistry } from '../ledger/tasks.ts'
 import { ownerLabel } from '../locks/owner-label.ts'
 import { safetyMarginMs } from '../session/safety-margin.ts'
 import { sleep } from '../time/wait.ts'
@@ -16,8 +16,13 @@ import { LockVeto } from './lock-veto.ts'
 import { NodeLease, type NodeLife } from './node-lease.ts'
 import { NodeSessions } from './node-sessions.ts'
 import type { PreparedNode } from './prepare-node.ts'
+import { createOperations, type Operations } from './operations.ts'
+import { obeyCancels, requestCancel } from './request-cancel.ts'
+import { Retention } from './retention.ts'
 import type { CheckedOptions } from './scheduler-options.ts'
-import { recoveryRule, type TaskDefinition } from './task-definition.ts'
+import type { TaskDefinition } from './task-definition.ts'
+import { recoveryRule, registrationOf } from './task-spec.ts'
+import { Workers } from './workers.ts'
 
 /** A scheduler between start and stop: the node's lease, its sweep, its dispatcher, and the order in which they end. */
 export class RunningNode {
@@ -27,16 +32,20 @@ export class RunningNode {
   readonly #sessions: NodeSessions
   readonly #ledger: Ledger
   readonly #lease: NodeLease
+  readonly #executor: Executor
+  readonly #workers: Workers
   readonly #dispatcher: Dispatcher
   readonly #databaseClock: DatabaseClock
   readonly #interrupt = new AbortController()
   readonly #owners = new Set<string>()
   readonly #carried: CarriedDefinitions
+  readonly #retention: Retention
   #carrying: Promise<void> | undefined
   #registry: string | undefined
   #sweeping: Promise<void> | undefined
   #resampling: Promise<void> | undefined
   #missedBeats = false
+  #stopping = false
 
   constructor(prepared: PreparedNode, definitions: readonly TaskDefinition[], options: CheckedOptions<never>, events: Events, versions: string) {
     const { store, tables, namespace } = prepared
@@ -62,21 +71,35 @@ export class RunningNode {
       ledger: this.#ledger, clock, random, databaseClock: this.#databaseClock, events, leaseMs, heartbeatMs, abortGraceMs: options.abortGraceMs,
       get life() { return lease.life },
       veto: prepared.veto === undefined ? undefined : new LockVeto(namespace, clock, () => this.#sessions.lockSession()),
-      owners: this.#owners, interrupt: this.#interrupt.signal,
+      owners: this.#owners, running: new Map(), interrupt: this.#interrupt.signal,
       transactionBudgetMs: store.transactionBudget === undefined ? undefined : store.transactionBudget * leaseMs,
       openTransaction: () => this.#sessions.openTransaction(),
     }
-    this.#dispatcher = new Dispatcher(executor, options.concurrency, { onUnregistered: () => lease.beatSoon(), resample: () => this.#resample() })
+    this.#executor = executor
+    this.#retention = new Retention(executor, definitions, options.retentionMs)
+    this.#workers = new Workers({ concurrency: options.concurrency, maxQueued: options.maxQueued, full: options.full, onAbort: (error) => this.#error(error, 'the local workers') })
+    this.#dispatcher = new Dispatcher(executor, this.#workers, { onUnregistered: () => lease.beatSoon(), resample: () => this.#resample() })
   }
 
   get nodeId(): string { return this.#lease.life.nodeId }
+
+  /** What a person may do, with this node obeying at once. */
+  get operations(): Operations {
+    return createOperations(this.#ledger, {
+      changed: async () => {
+        await this.#dispatcher.reload()
+        this.#dispatcher.lookSoon()
+      },
+      cancel: (executionId) => requestCancel(this.#executor, executionId, 'cancelled by hand'),
+    })
+  }
 
   /** Registers node and tasks, settles what was missed, and arms the plan. Ends what it began when it fails. */
   async start(): Promise<void> {
     try {
       await this.#lease.start()
       await pruneNodes(this.#ledger)
-      const outcomes = await registerTasks(this.#ledger, this.#definitions.map(({ name, hash, spec }) => ({ taskName: name, definitionHash: hash, spec })), { nodeId: this.nodeId, revision: this.#options.revision })
+      const outcomes = await registerTasks(this.#ledger, this.#definitions.map(registrationOf), { nodeId: this.nodeId, revision: this.#options.revision })
       for (const [task, outcome] of outcomes) if (outcome === 'superseded') this.#events.emit('definition.superseded', { task })
       this.#dispatcher.arm(this.#definitions, await readTasks(this.#ledger))
       await this.#sweep()
@@ -94,6 +117,7 @@ export class RunningNode {
    */
   async stop(): Promise<number> {
     const { drainMs, abortGraceMs, heartbeatMs } = this.#options
+    this.#stopping = true
     this.#dispatcher.stopClaims()
     const drained = this.#dispatcher.drained()
     if (!await this.#within(drained, drainMs)) {
@@ -130,6 +154,8 @@ export class RunningNode {
     if (this.#registry !== undefined && this.#registry !== beat.registry) this.#background(this.#dispatcher.reload(), 'reading the tasks')
     this.#registry = beat.registry
     if (beat.orphans > 0 || beat.running > this.#owners.size || beat.gates > this.#owners.size) this.#background(this.#sweep(), 'the sweep')
+    if (this.#retention.due) this.#background(this.#retention.run(() => this.#stopping), 'deleting old executions')
+    if (beat.cancels > 0) this.#background(obeyCancels(this.#executor), 'obeying a cancellation')
     if (beat.uncarried > 0) this.#background(this.#carry(), 'looking after definitions')
     if (beat.nearestDueAt !== null) this.#dispatcher.lookAt(beat.nearestDueAt)
     if (this.#missedBeats) {
@@ -151,7 +177,11 @@ export class RunningNode {
 
   async #sweepOnce(): Promise<void> {
     const { recovered, blocked } = await sweep(this.#ledger, { nodeId: this.nodeId, owners: () => this.#owners, rule: recoveryRule })
-    for (const { executionId, taskName, fireTime, state, crashCount } of recovered) this.#events.emit('execution.recovered', { executionId, task: taskName, fireTime, state, crashCount })
+    for (const { executionId, taskName, fireTime, state, crashCount, stalled } of recovered) {
+      this.#events.emit('execution.recovered', { executionId, task: taskName, fireTime, state, crashCount })
+      if (stalled) this.#events.emit('task.stalled', { task: taskName, reason: `execution ${executionId} crashed` })
+    }
+    if (recovered.some(({ stalled }) => stalled)) await touchRegistry(this.#ledger, 'change')
     if (blocked.length > 0) this.#events.emit('recovery.blocked', { what: blocked })
     if (recovered.length > 0) this.#dispatcher.lookSoon()
   }

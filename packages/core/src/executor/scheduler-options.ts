@@ -6,6 +6,7 @@ import type { Dialect } from '../spi/dialect.ts'
 import { checkNamespace } from '../spi/lock-name.ts'
 import type { LockSource } from '../spi/lock-source.ts'
 import { systemClock, type Clock } from '../time/clock.ts'
+import type { FullPolicy } from './workers.ts'
 
 export interface SchedulerOptions<TClient = unknown> {
   /** The database of the ledger. Exactly one of `dialect` and `url`. */
@@ -28,6 +29,12 @@ export interface SchedulerOptions<TClient = unknown> {
   heartbeatMs?: number
   /** Attempts at once on this instance. Default 10. */
   concurrency?: number
+  /** What happens when they are all busy. Default `caller-runs`: claims wait, nothing is lost. */
+  full?: FullPolicy
+  /** The longest local queue of the other policies. Default 100. */
+  maxQueued?: number
+  /** Ended executions are deleted after this long, in batches; never younger than a slot may still be claimed, plus 1 h. Default 7 days; `Infinity` keeps them. */
+  retentionMs?: number
   /**
    * The lock beside the ledger. `auto` (default): where a dead holder's lock ends within the lease; goes on without it where native
    * locks are unsafe. `on`: refuses such a set-up. `off`: the ledger alone.
@@ -50,12 +57,12 @@ export interface SchedulerOptions<TClient = unknown> {
 }
 
 export type CheckedOptions<TClient> = SchedulerOptions<TClient> & Required<Pick<SchedulerOptions<TClient>,
-  'revision' | 'leaseMs' | 'heartbeatMs' | 'concurrency' | 'lockVeto' | 'tables' | 'migrate' | 'drainMs' | 'abortGraceMs' | 'signals' | 'clock' | 'random'>>
+  'revision' | 'leaseMs' | 'heartbeatMs' | 'concurrency' | 'full' | 'maxQueued' | 'retentionMs' | 'lockVeto' | 'tables' | 'migrate' | 'drainMs' | 'abortGraceMs' | 'signals' | 'clock' | 'random'>>
 
 /** @throws SchedError SCHED_OPTION_INVALID, SCHED_NAMESPACE_INVALID */
 export function checkOptions<TClient>(options: SchedulerOptions<TClient>): CheckedOptions<TClient> {
   const checked: CheckedOptions<TClient> = {
-    revision: 0, leaseMs: 30_000, concurrency: 10, lockVeto: 'auto', tables: {}, migrate: true, drainMs: 30_000, abortGraceMs: 5000,
+    revision: 0, leaseMs: 30_000, concurrency: 10, full: 'caller-runs', maxQueued: 100, retentionMs: 7 * 86_400_000, lockVeto: 'auto', tables: {}, migrate: true, drainMs: 30_000, abortGraceMs: 5000,
     signals: ['SIGTERM', 'SIGINT'], clock: systemClock, random: Math.random, ...options,
     heartbeatMs: options.heartbeatMs ?? Math.min(10_000, (options.leaseMs ?? 30_000) / 3),
   }
@@ -77,6 +84,9 @@ export function checkOptions<TClient>(options: SchedulerOptions<TClient>): Check
     reject('heartbeatMs', heartbeatMs, `at most ${Math.floor((leaseMs - marginMs) / 2)}: a lease of ${leaseMs} ms less its safety margin of ${marginMs} ms must hold two heartbeats, or one lost packet loses the lease`)
   }
   if (!Number.isInteger(concurrency) || concurrency < 1) reject('concurrency', concurrency, 'a whole number from 1')
+  if (!['caller-runs', 'abort', 'discard', 'discard-oldest'].includes(checked.full)) reject('full', checked.full, `'caller-runs', 'abort', 'discard' or 'discard-oldest'`)
+  if (!Number.isInteger(checked.maxQueued) || checked.maxQueued < 0) reject('maxQueued', checked.maxQueued, 'a whole number from 0')
+  if (checked.retentionMs !== Infinity && !duration(checked.retentionMs, 0)) reject('retentionMs', checked.retentionMs, 'milliseconds, 0 or more, or Infinity')
   if (!['auto', 'on', 'off'].includes(lockVeto)) reject('lockVeto', lockVeto, `'auto', 'on' or 'off'`)
   if (!duration(drainMs, 0)) reject('drainMs', drainMs, 'milliseconds, 0 or more')
   if (!duration(abortGraceMs, 0)) reject('abortGraceMs', abortGraceMs, 'milliseconds, 0 or more')

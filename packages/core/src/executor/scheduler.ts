@@ -6,12 +6,13 @@ import { gapWarnings } from '../schedule/gap-warnings.ts'
 import { assertFiresAfter } from '../schedule/schedule.ts'
 import type { Dialect } from '../spi/dialect.ts'
 import { Events, type EventName, type Listener } from './events.ts'
+import type { Operations } from './operations.ts'
 import { prepareNode } from './prepare-node.ts'
 import { RunningNode } from './running-node.ts'
 import { checkOptions, type CheckedOptions, type SchedulerOptions } from './scheduler-options.ts'
 import { defineTask, type TaskDefinition, type TaskHandler, type TaskOptions } from './task-definition.ts'
 
-export interface Scheduler<TClient = unknown> {
+export interface Scheduler<TClient = unknown> extends Operations {
   /**
    * Registers a task. Every instance registers the whole schedule, before `start`.
    * @throws SchedError SCHED_TASK_DUPLICATE, SCHED_TASK_NAME_INVALID, SCHED_CRON_SYNTAX, SCHED_CRON_NEVER, SCHED_TIME_ZONE_UNKNOWN, SCHED_OPTION_INVALID
@@ -38,6 +39,7 @@ export function createScheduler<TClient = unknown>(options: SchedulerOptions<TCl
   return new ClusterScheduler<TClient>(checkOptions(options))
 }
 
+/** `Operations` work between start and stop; before and after they reject with SCHED_STOPPED. */
 class ClusterScheduler<TClient> implements Scheduler<TClient> {
   readonly #options: CheckedOptions<TClient>
   readonly #events = new Events()
@@ -57,6 +59,13 @@ class ClusterScheduler<TClient> implements Scheduler<TClient> {
     const { timeZone, dst } = this.#options
     const definition = defineTask(name, options, handler, { timeZone, dst })
     if (this.#tasks.has(name)) throw new SchedError('SCHED_TASK_DUPLICATE', `the task ${JSON.stringify(name)} is registered already.`, { remedy: 'Give each task a name of its own.' })
+    const { heartbeatMs, clock } = this.#options
+    const periodMs = definition.schedule.period(clock.wallMs())
+    if (definition.overlap === 'cancel-previous' && periodMs !== null && periodMs < 2 * heartbeatMs) {
+      throw new SchedError('SCHED_OPTION_INVALID', `task ${JSON.stringify(name)}: overlap 'cancel-previous' fires every ${periodMs} ms, and a cancellation takes up to one heartbeat of ${heartbeatMs} ms: no run would ever end.`, {
+        remedy: `Choose a period of at least ${2 * heartbeatMs} ms, a shorter heartbeatMs, or 'queue-one'.`,
+      })
+    }
     // The host's clock will do here: it only tells a year in the past from one to come.
     assertFiresAfter(definition.schedule, this.#options.clock.wallMs())
     this.#tasks.set(name, definition)
@@ -87,6 +96,20 @@ class ClusterScheduler<TClient> implements Scheduler<TClient> {
     const stopped = this.#stop(started)
     this.#life = { state: 'stopped', stopped }
     return stopped
+  }
+
+  pause(...args: Parameters<Operations['pause']>): ReturnType<Operations['pause']> { return this.#operate((operations) => operations.pause(...args)) }
+  resume(...args: Parameters<Operations['resume']>): ReturnType<Operations['resume']> { return this.#operate((operations) => operations.resume(...args)) }
+  trigger(...args: Parameters<Operations['trigger']>): ReturnType<Operations['trigger']> { return this.#operate((operations) => operations.trigger(...args)) }
+  cancel(...args: Parameters<Operations['cancel']>): ReturnType<Operations['cancel']> { return this.#operate((operations) => operations.cancel(...args)) }
+  reschedule(...args: Parameters<Operations['reschedule']>): ReturnType<Operations['reschedule']> { return this.#operate((operations) => operations.reschedule(...args)) }
+  explain(...args: Parameters<Operations['explain']>): ReturnType<Operations['explain']> { return this.#operate((operations) => operations.explain(...args)) }
+  tasks(): ReturnType<Operations['tasks']> { return this.#operate((operations) => operations.tasks()) }
+  executions(...args: Parameters<Operations['executions']>): ReturnType<Operations['executions']> { return this.#operate((operations) => operations.executions(...args)) }
+
+  async #operate<T>(work: (operations: Operations) => Promise<T>): Promise<T> {
+    if (this.#life.state === 'new' || this.#life.state === 'stopped') throw new SchedError('SCHED_STOPPED', 'the scheduler is not running.', { remedy: 'Start it first; the `sched` command needs no running instance.' })
+    return work((await this.#life.started).operations)
   }
 
   async #start(): Promise<RunningNode> {

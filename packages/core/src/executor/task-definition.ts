@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { SchedError } from '../errors.ts'
 import { longestTaskName } from '../ledger/schema.ts'
 import { compileSchedule, type Schedule } from '../schedule/schedule.ts'
@@ -6,6 +5,11 @@ import type { DstRule } from '../schedule/zone/dst-rule.ts'
 import { nameFault } from '../spi/lock-name.ts'
 import { retryPolicy, type RetryOptions, type RetryPolicy } from './retry-policy.ts'
 import type { TaskContext } from './task-context.ts'
+import { hashSpec, scheduleSpec, writeSpec, zoneData } from './task-spec.ts'
+
+export type OverlapPolicy = 'skip' | 'queue-one' | 'cancel-previous' | 'allow'
+export type MisfirePolicy = 'run-once' | 'skip' | 'run-all' | 'stall'
+export type RecoveryPolicy = 'retry' | 'fail' | 'stall'
 
 export interface TaskOptions {
   /** 5, 6 or 7 fields or a macro. Exactly one of `cron` and `everyMs`. */
@@ -22,14 +26,22 @@ export interface TaskOptions {
   /** Longest run of one attempt; its signal aborts then. Default 1 h; no limit must be written out as `Infinity`. */
   timeoutMs?: number
   retry?: RetryOptions
-  /** When the previous run has not ended: `skip` (default) records the slot as skipped, `allow` runs both. */
-  overlap?: 'skip' | 'allow'
-  /** After an outage: `run-once` (default) runs the latest missed slot, `skip` only when it is inside the catch-up window. */
-  misfire?: 'run-once' | 'skip'
+  /**
+   * When the previous run has not ended, on whatever instance. `skip` (default): the slot is recorded as skipped. `queue-one`: the latest
+   * such slot runs next, older ones are superseded. `cancel-previous`: the running one is asked to end, then the slot runs. `allow`: both run.
+   */
+  overlap?: OverlapPolicy
+  /**
+   * After an outage of all instances. `run-once` (default): the latest missed slot runs. `skip`: only when it is inside the catch-up window.
+   * `run-all`: all run, oldest first, within `runAll`. `stall`: none runs; the task waits for `resume`.
+   */
+  misfire?: MisfirePolicy
+  /** Bounds of `misfire: 'run-all'`: the newest `max` (default 100) missed slots not older than `maxAgeMs` (default 24 h). */
+  runAll?: { max?: number; maxAgeMs?: number }
   /** How late a missed slot may still start under `misfire: 'skip'`. Default: half the distance to the next fire time, at least two leases, at most 24 h. */
   catchUpWindowMs?: number
-  /** An attempt whose node died: `retry` (default) or `fail`. */
-  recovery?: 'retry' | 'fail'
+  /** An attempt whose node died: `retry` (default), `fail`, or `stall`: fail, and the task waits for `resume`. */
+  recovery?: RecoveryPolicy
   /** For the wait for a local worker; higher first. Default 0. */
   priority?: number
 }
@@ -43,13 +55,15 @@ export interface TaskDefinition<TClient = unknown> {
   readonly jitterMs: number
   readonly timeoutMs: number
   readonly retry: RetryPolicy
-  readonly overlap: 'skip' | 'allow'
-  readonly misfire: 'run-once' | 'skip'
+  readonly overlap: OverlapPolicy
+  readonly misfire: MisfirePolicy
+  readonly runAll: { readonly max: number; readonly maxAgeMs: number }
   readonly catchUpWindowMs: number | undefined
-  readonly recovery: 'retry' | 'fail'
+  readonly recovery: RecoveryPolicy
   readonly priority: number
-  /** What other nodes need to know, as JSON. */
+  /** What other nodes need to know, as JSON: the definition of this code. */
   readonly spec: string
+  /** Of the effective definition: the spec with a schedule set at run time, where there is one. */
   readonly hash: string
 }
 
@@ -64,38 +78,31 @@ export function defineTask<TClient>(name: string, options: TaskOptions, handler:
   if (typeof options !== 'object' || options === null) reject('cron', options, 'an object with cron or everyMs')
   if (typeof handler !== 'function') reject('handler', handler, 'a function')
   const { jitterMs = 0, timeoutMs = hourMs, overlap = 'skip', misfire = 'run-once', catchUpWindowMs, recovery = 'retry', priority = 0 } = options
+  const runAll = { max: options.runAll?.max ?? 100, maxAgeMs: options.runAll?.maxAgeMs ?? 24 * hourMs }
   const duration = (value: unknown, least: number): boolean => typeof value === 'number' && Number.isFinite(value) && value >= least
+  const oneOf = (option: keyof TaskOptions, value: string, allowed: readonly string[]): void => { if (!allowed.includes(value)) reject(option, value, allowed.map((text) => `'${text}'`).join(', ')) }
   if (!duration(jitterMs, 0)) reject('jitterMs', jitterMs, 'milliseconds, 0 or more')
   if (timeoutMs !== Infinity && !duration(timeoutMs, 1)) reject('timeoutMs', timeoutMs, 'milliseconds above 0, or Infinity')
-  if (overlap !== 'skip' && overlap !== 'allow') reject('overlap', overlap, `'skip' or 'allow'`)
-  if (misfire !== 'run-once' && misfire !== 'skip') reject('misfire', misfire, `'run-once' or 'skip'`)
+  oneOf('overlap', overlap, ['skip', 'queue-one', 'cancel-previous', 'allow'])
+  oneOf('misfire', misfire, ['run-once', 'skip', 'run-all', 'stall'])
+  oneOf('recovery', recovery, ['retry', 'fail', 'stall'])
+  if (misfire === 'run-all' && overlap !== 'skip' && overlap !== 'allow') reject('misfire', misfire, `another policy beside overlap '${overlap}', which keeps one waiting slot and supersedes the rest`)
+  if (!Number.isInteger(runAll.max) || runAll.max < 1 || runAll.max > 10_000) reject('runAll', options.runAll, 'max: a whole number from 1 to 10000')
+  if (!duration(runAll.maxAgeMs, 0)) reject('runAll', options.runAll, 'maxAgeMs: milliseconds, 0 or more')
   if (catchUpWindowMs !== undefined && !duration(catchUpWindowMs, 0)) reject('catchUpWindowMs', catchUpWindowMs, 'milliseconds, 0 or more')
-  if (recovery !== 'retry' && recovery !== 'fail') reject('recovery', recovery, `'retry' or 'fail'`)
   if (!Number.isInteger(priority)) reject('priority', priority, 'a whole number')
 
   const schedule = compileSchedule({ cron: options.cron, everyMs: options.everyMs, timeZone: options.timeZone ?? defaults.timeZone, dst: { ...defaults.dst, ...options.dst }, startAt: options.startAt, endAt: options.endAt })
   const retry = retryPolicy(name, options.retry)
-  const spec = JSON.stringify({
-    schedule: { cron: options.cron ?? null, everyMs: options.everyMs ?? null, timeZone: schedule.timeZone, dst: schedule.dst, startAt: schedule.startAt, endAt: schedule.endAt },
-    scheduleSemantics: schedule.scheduleSemantics,
-    // Two versions of the zone data compute different fire times for one schedule; in UTC they do not.
-    tzdata: schedule.timeZone === 'UTC' ? null : process.versions.tz ?? null,
-    jitterMs, timeoutMs: timeoutMs === Infinity ? null : timeoutMs, retry: { ...options.retry, retryable: undefined }, maxRetries: retry.max, overlap, misfire, catchUpWindowMs: catchUpWindowMs ?? null, recovery,
+  const spec = writeSpec({
+    schedule: scheduleSpec(schedule, options), scheduleSemantics: schedule.scheduleSemantics, tzdata: zoneData(schedule),
+    jitterMs, timeoutMs: timeoutMs === Infinity ? null : timeoutMs, retry: { ...options.retry, retryable: undefined }, maxRetries: retry.max, overlap, misfire, runAll: misfire === 'run-all' ? runAll : null, catchUpWindowMs: catchUpWindowMs ?? null, recovery,
   })
-  return { name, handler, schedule, jitterMs, timeoutMs, retry, overlap, misfire, catchUpWindowMs, recovery, priority, spec, hash: createHash('sha256').update(spec, 'utf8').digest('hex') }
+  return { name, handler, schedule, jitterMs, timeoutMs, retry, overlap, misfire, runAll, catchUpWindowMs, recovery, priority, spec, hash: hashSpec(spec, null) }
 }
 
 function checkName(name: string): void {
   const fault = nameFault(name) ?? (name.trim() !== name ? 'begins or ends with a space' : [...name].length > longestTaskName ? `has ${[...name].length} characters` : undefined)
   if (fault === undefined) return
   throw new SchedError('SCHED_TASK_NAME_INVALID', `the task name ${JSON.stringify(name)} ${fault}: expected a string of 1 to ${longestTaskName} Unicode characters without NUL.`)
-}
-
-/** Crashes after which a task is poison: a handler that kills its process must not do so for ever. */
-export function maxCrashes(maxRetries: number): number { return Math.max(3, maxRetries + 1) }
-
-/** The rule for crashed attempts, from the definition in the ledger: a sweep settles tasks whose code this node does not have. */
-export function recoveryRule(spec: string | null): { recover: boolean; maxCrashes: number } {
-  const parsed = spec === null ? {} : JSON.parse(spec) as { recovery?: string; maxRetries?: number }
-  return { recover: parsed.recovery !== 'fail', maxCrashes: maxCrashes(parsed.maxRetries ?? 0) }
 }

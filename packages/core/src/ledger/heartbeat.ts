@@ -26,6 +26,8 @@ export interface Heartbeat {
   readonly nearestDueAt: number | null
   /** Executions that run under this node's id, as the ledger has it. */
   readonly running: number
+  /** Executions of this node that are to end. */
+  readonly cancels: number
   /** Gates held under this node's id, as the ledger has it. */
   readonly gates: number
   /** Monotonic readings around the statement that read `dbNow`, for the clock's offset. */
@@ -50,6 +52,7 @@ export async function heartbeat(ledger: Texts, request: HeartbeatRequest, sql: S
     uncarried: row?.['uncarried'] as number,
     nearestDueAt: row?.['nearest_due'] as number | null,
     running: row?.['running'] as number,
+    cancels: row?.['cancels'] as number,
     gates: row?.['gates'] as number,
   }
 }
@@ -64,11 +67,12 @@ function lookAround({ tables, sql: { nowMs, dual, readHint }, namespace }: Texts
  (SELECT COUNT(*) FROM ${tables.nodes} n${readHint} WHERE n.namespace = ? AND n.state = 'alive' AND n.lease_until <= ${nowMs}) AS lapsed,
  (SELECT COUNT(*) FROM ${executions} WHERE e.namespace = ? AND e.state = 'running' AND ${notAlive('e.node_id')}) AS orphaned_rows,
  (SELECT COUNT(*) FROM ${tasks} WHERE t.namespace = ? AND t.gate_node IS NOT NULL AND ${notAlive('t.gate_node')}) AS orphaned_gates,
- (SELECT COUNT(*) FROM ${tasks} WHERE t.namespace = ? AND ${notAlive('t.defined_by')}) AS uncarried,
+ (SELECT COUNT(*) FROM ${tasks} WHERE t.namespace = ? AND t.state <> 'retired' AND ${notAlive('t.defined_by')}) AS uncarried,
  (SELECT MIN(e.due_at) FROM ${executions} WHERE e.namespace = ? AND e.state IN ('pending', 'retry') AND e.due_at <= ${nowMs} + ?) AS nearest_due,
  (SELECT COUNT(*) FROM ${executions} WHERE e.namespace = ? AND e.node_id = ? AND e.state = 'running') AS running,
+ (SELECT COUNT(*) FROM ${executions} WHERE e.namespace = ? AND e.node_id = ? AND e.state = 'running' AND e.cancel_requested_at IS NOT NULL) AS cancels,
  (SELECT COUNT(*) FROM ${tasks} WHERE t.namespace = ? AND t.gate_node = ?) AS gates${dual}`,
-    params: [namespace, namespace, namespace, namespace, namespace, namespace, namespace, namespace, namespace, horizonMs, namespace, nodeId, namespace, nodeId],
+    params: [namespace, namespace, namespace, namespace, namespace, namespace, namespace, namespace, namespace, horizonMs, namespace, nodeId, namespace, nodeId, namespace, nodeId],
   }
 }
 

@@ -8,17 +8,18 @@ export interface MissedRequest {
   /** `armed_from` as it was when the fire times were computed; another scan in between makes this one void. */
   readonly armedFrom: number
   readonly fireTimes: readonly number[]
-  /** Picks the one missed slot that runs now, or undefined. Gets the holes, oldest first. */
-  catchUp(holes: readonly number[]): number | undefined
-  /** Ids made by the caller. */
-  readonly catchUpId: string
-  readonly recordId: string
+  /** Picks the missed slots that run now. Gets the holes, oldest first. */
+  readonly catchUp: (holes: readonly number[]) => readonly number[]
+  /** True when holes stall the task. */
+  readonly stall: boolean
+  readonly newId: () => string
 }
 
 export interface MissedOutcome {
   readonly missed: number
-  /** The slot that runs now. */
-  readonly caughtUp: number | undefined
+  /** The slots that run now. */
+  readonly caughtUp: readonly number[]
+  readonly stalled: boolean
 }
 
 /** Where the search for holes begins: everything at or before it is settled. */
@@ -35,7 +36,7 @@ export async function settledUntil({ tables, store, namespace }: Ledger, taskNam
 
 /**
  * Settles the fire times that nobody claimed, in one transaction that locks the task's row first, so that the scans of a task are
- * serial and two nodes never choose differently. The chosen slot becomes a pending `catchup`, all others one range record, and
+ * serial and two nodes never choose differently. The chosen slots become pending `catchup`s, all others one range record, and
  * `armed_from` moves behind them, so that no late node claims what was written off. Null when another scan was faster.
  */
 export function settleMissed(ledger: Ledger, request: MissedRequest): Promise<MissedOutcome | null> {
@@ -62,21 +63,24 @@ async function settle(ledger: Ledger, request: MissedRequest, sql: SqlSession): 
   const settled = new Set(rows.map((row) => row['fire_time'] as number))
   const holes = fireTimes.filter((fireTime) => !settled.has(fireTime))
   const caughtUp = request.catchUp(holes)
-  const missed = holes.filter((fireTime) => fireTime !== caughtUp)
+  const missed = holes.filter((fireTime) => !caughtUp.includes(fireTime))
+  const stalled = request.stall && holes.length > 0
 
-  await sql.run({ text: `UPDATE ${tables.tasks} SET armed_from = ? WHERE namespace = ? AND task_name = ?`, params: [last, namespace, taskName] })
+  await sql.run(stalled
+    ? { text: `UPDATE ${tables.tasks} SET armed_from = ?, state = 'stalled', state_reason = ? WHERE namespace = ? AND task_name = ?`, params: [last, `${holes.length} fire times were missed`, namespace, taskName] }
+    : { text: `UPDATE ${tables.tasks} SET armed_from = ? WHERE namespace = ? AND task_name = ?`, params: [last, namespace, taskName] })
   const columns = `namespace, execution_id, task_name, fire_time, slot_key, state, origin, attempt, crash_count, due_at, created_at, definition_hash`
   if (missed.length > 0) {
     await sql.run({
       text: `INSERT INTO ${tables.executions} (${columns}, finished_at, error_code, error_text, missed_from, missed_count) SELECT namespace, ?, task_name, ?, 'cron', 'missed', 'scheduled', 0, 0, ?, ${nowMs}, definition_hash, ${nowMs}, 'missed', ?, ?, ? FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?`,
-      params: [request.recordId, missed.at(-1) as number, missed.at(-1) as number, 'no instance claimed these fire times in time.', missed[0] as number, missed.length, namespace, taskName],
+      params: [request.newId(), missed.at(-1) as number, missed.at(-1) as number, 'no instance claimed these fire times in time.', missed[0] as number, missed.length, namespace, taskName],
     })
   }
-  if (caughtUp !== undefined) {
+  for (const fireTime of caughtUp) {
     await sql.run({
       text: `INSERT INTO ${tables.executions} (${columns}) SELECT namespace, ?, task_name, ?, 'cron', 'pending', 'catchup', 0, 0, ${nowMs}, ${nowMs}, definition_hash FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?`,
-      params: [request.catchUpId, caughtUp, namespace, taskName],
+      params: [request.newId(), fireTime, namespace, taskName],
     })
   }
-  return { missed: missed.length, caughtUp }
+  return { missed: missed.length, caughtUp, stalled }
 }

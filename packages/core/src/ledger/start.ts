@@ -14,6 +14,8 @@ export interface StartRequest {
   readonly owner: string
   /** False for overlap `allow`: the task's gate is left alone, only its token grows. */
   readonly gated: boolean
+  /** By hand: also of a paused or stalled task. */
+  readonly manual: boolean
 }
 
 export type StartOutcome =
@@ -54,7 +56,7 @@ async function start(ledger: Ledger, request: StartRequest, sql: SqlSession): Pr
   const { tables, sql: { nowMs }, namespace } = ledger
   const { executionId, taskName, nodeId, owner } = request
   const token = `fencing_token = CASE WHEN fencing_token >= ${nowMs} THEN fencing_token + 1 ELSE ${nowMs} END`
-  const where = `WHERE namespace = ? AND task_name = ? AND state = 'active' AND definition_hash = ?`
+  const where = `WHERE namespace = ? AND task_name = ? AND state IN (${startStates(request).map((state) => `'${state}'`).join(', ')}) AND definition_hash = ?`
   const task = [namespace, taskName, request.definitionHash]
   const s1 = request.gated
     ? { text: `UPDATE ${tables.tasks} SET gate_owner = ?, gate_node = ?, ${token} ${where} AND gate_owner IS NULL`, params: [owner, nodeId, ...task] }
@@ -77,9 +79,12 @@ async function start(ledger: Ledger, request: StartRequest, sql: SqlSession): Pr
 
 function undone(value: StartOutcome): BlockResult<StartOutcome> { return { commit: false, value } }
 
-async function whyNoGate({ tables, namespace }: Ledger, { taskName, definitionHash }: StartRequest, sql: SqlSession): Promise<StartOutcome> {
-  const { rows: [task] } = await sql.run({ text: `SELECT state, definition_hash FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?`, params: [namespace, taskName] })
-  return task?.['state'] === 'active' && task['definition_hash'] === definitionHash ? { status: 'busy' } : { status: 'ineligible' }
+/** The states of a task in which an execution may start. */
+function startStates({ manual }: StartRequest): readonly string[] { return manual ? ['active', 'paused', 'stalled'] : ['active'] }
+
+async function whyNoGate({ tables, namespace }: Ledger, request: StartRequest, sql: SqlSession): Promise<StartOutcome> {
+  const { rows: [task] } = await sql.run({ text: `SELECT state, definition_hash FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?`, params: [namespace, request.taskName] })
+  return task?.['definition_hash'] === request.definitionHash && startStates(request).includes(task['state'] as string) ? { status: 'busy' } : { status: 'ineligible' }
 }
 
 /** S2 changed nothing although the gate was free: never an overlap. */

@@ -17,10 +17,12 @@ export interface Recovered {
   readonly fireTime: number
   readonly state: 'retry' | 'failed'
   readonly crashCount: number
+  /** The task waits for a person now. */
+  readonly stalled: boolean
 }
 
 /** How crashes of a task are dealt with; the node asks by the definition in the ledger, so that it can sweep tasks it does not carry. */
-export interface RecoveryRule { readonly recover: boolean; readonly maxCrashes: number }
+export interface RecoveryRule { readonly recover: boolean; readonly stall: boolean; readonly maxCrashes: number }
 
 export interface SweepRequest {
   readonly nodeId: string
@@ -92,7 +94,7 @@ async function orphanedExecutions({ tables, sql: { readHint }, namespace, store 
 /** R2, R3: the gate by its owner, then the row by id, owner, token and state. */
 function recover(ledger: Ledger, { rule }: SweepRequest, row: SqlRow): Promise<Recovered | null> {
   const { tables, sql: { nowMs }, namespace, store } = ledger
-  const { recover: again, maxCrashes } = rule(row['spec'] as string | null)
+  const { recover: again, stall, maxCrashes } = rule(row['spec'] as string | null)
   const crashCount = (row['crash_count'] as number) + 1
   const poison = crashCount >= maxCrashes
   const state = again && !poison ? 'retry' : 'failed'
@@ -105,7 +107,13 @@ function recover(ledger: Ledger, { rule }: SweepRequest, row: SqlRow): Promise<R
  WHERE namespace = ? AND execution_id = ? AND state = 'running' AND owner = ? AND fencing_token = ?`,
       params: [state, crashCount, errorCode, errorText, namespace, row['execution_id'] as string, row['owner'] as string, row['fencing_token'] as number],
     })
-    const done: Recovered = { executionId: row['execution_id'] as string, taskName: row['task_name'] as string, fireTime: row['fire_time'] as number, state, crashCount }
+    if (affected === 1 && stall) {
+      await sql.run({
+        text: `UPDATE ${tables.tasks} SET state = 'stalled', state_reason = ? WHERE namespace = ? AND task_name = ? AND state = 'active'`,
+        params: [`execution ${row['execution_id'] as string}: ${errorText}`, namespace, row['task_name'] as string],
+      })
+    }
+    const done: Recovered = { executionId: row['execution_id'] as string, taskName: row['task_name'] as string, fireTime: row['fire_time'] as number, state, crashCount, stalled: stall }
     return { commit: affected === 1, value: affected === 1 ? done : null }
   }, { answer: 'lock-timeout' })
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { errorClassOf } from '../session/classified-error.ts'
-import type { SqlSession } from '../spi/sql-session.ts'
+import type { SqlRow, SqlSession } from '../spi/sql-session.ts'
 import type { Ledger } from './ledger.ts'
 import { putMeta } from './migrate.ts'
 
 export interface TaskRegistration {
   readonly taskName: string
-  readonly definitionHash: string
+  /** The hash of the effective definition, given the override in the ledger. */
+  readonly definitionHash: (override: string | null) => string
   /** The definition as JSON: what other nodes need to know of a task whose code they do not have. */
   readonly spec: string
 }
@@ -19,7 +20,11 @@ export interface TaskRow {
   readonly definitionHash: string
   readonly revision: number
   readonly state: 'active' | 'paused' | 'stalled' | 'retired'
+  readonly stateReason: string | null
   readonly armedFrom: number
+  readonly spec: string
+  /** A schedule set at run time, as JSON; it survives deployments until it is cleared. */
+  readonly override: string | null
 }
 
 /** `superseded`: a higher revision rules, carried by a live node; this one does not claim. */
@@ -27,12 +32,25 @@ export type RegistrationOutcome = 'current' | 'created' | 'replaced' | 'supersed
 
 export async function readTasks({ tables, store, namespace }: Ledger): Promise<Map<string, TaskRow>> {
   const { rows } = await store.run('reading the tasks', {
-    text: `SELECT task_name, definition_hash, revision, state, armed_from FROM ${tables.tasks} WHERE namespace = ?`, params: [namespace],
+    text: `SELECT ${taskColumns} FROM ${tables.tasks} WHERE namespace = ?`, params: [namespace],
   })
-  return new Map(rows.map((row) => [row['task_name'] as string, {
-    taskName: row['task_name'] as string, definitionHash: row['definition_hash'] as string, revision: row['revision'] as number,
-    state: row['state'] as TaskRow['state'], armedFrom: row['armed_from'] as number,
-  }]))
+  return new Map(rows.map((row) => [row['task_name'] as string, toTaskRow(row)]))
+}
+
+export async function readTask({ tables, store, namespace }: Ledger, taskName: string): Promise<TaskRow | undefined> {
+  const { rows: [row] } = await store.run('reading a task', {
+    text: `SELECT ${taskColumns} FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?`, params: [namespace, taskName],
+  })
+  return row === undefined ? undefined : toTaskRow(row)
+}
+
+const taskColumns = 'task_name, definition_hash, revision, state, state_reason, armed_from, spec, override_spec'
+
+function toTaskRow(row: SqlRow): TaskRow {
+  return {
+    taskName: row['task_name'] as string, definitionHash: row['definition_hash'] as string, revision: row['revision'] as number, state: row['state'] as TaskRow['state'],
+    stateReason: row['state_reason'] as string | null, armedFrom: row['armed_from'] as number, spec: row['spec'] as string, override: row['override_spec'] as string | null,
+  }
 }
 
 /**
@@ -45,7 +63,7 @@ export async function registerTasks(ledger: Ledger, tasks: readonly TaskRegistra
   const outcomes = new Map<string, RegistrationOutcome>()
   for (const task of tasks) {
     const row = stored.get(task.taskName)
-    const same = row?.definitionHash === task.definitionHash && row.revision >= node.revision
+    const same = row !== undefined && row.definitionHash === task.definitionHash(row.override) && row.revision >= node.revision
     outcomes.set(task.taskName, same ? 'current' : await registerTask(ledger, task, node))
   }
   if ([...outcomes.values()].some((outcome) => outcome === 'created' || outcome === 'replaced')) await touchRegistry(ledger, 'change')
@@ -58,7 +76,7 @@ async function registerTask(ledger: Ledger, task: TaskRegistration, node: Carrie
     const { affected } = await store.run('registering a task', {
       text: `INSERT INTO ${tables.tasks} (namespace, task_name, definition_hash, revision, defined_by, spec, state, armed_from, fencing_token)
  SELECT ?, ?, ?, ?, ?, ?, 'active', ${nowMs}, ${nowMs}${dual} WHERE NOT EXISTS (SELECT 1 FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?)`,
-      params: [namespace, task.taskName, task.definitionHash, node.revision, node.nodeId, task.spec, namespace, task.taskName],
+      params: [namespace, task.taskName, task.definitionHash(null), node.revision, node.nodeId, task.spec, namespace, task.taskName],
     })
     if (affected === 1) return 'created'
   } catch (error) {
@@ -72,10 +90,11 @@ async function registerTask(ledger: Ledger, task: TaskRegistration, node: Carrie
 
 async function changeTask(ledger: Ledger, task: TaskRegistration, node: Carrier, sql: SqlSession): Promise<RegistrationOutcome> {
   const { tables, sql: { nowMs, lockRow }, namespace } = ledger
-  const { rows: [row] } = await sql.run({ text: `SELECT definition_hash, revision FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?${lockRow}`, params: [namespace, task.taskName] })
+  const { rows: [row] } = await sql.run({ text: `SELECT definition_hash, revision, override_spec FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?${lockRow}`, params: [namespace, task.taskName] })
   const revision = row?.['revision'] as number
   const key = [namespace, task.taskName]
-  if (row?.['definition_hash'] === task.definitionHash) {
+  const definitionHash = task.definitionHash(row?.['override_spec'] as string | null)
+  if (row?.['definition_hash'] === definitionHash) {
     if (node.revision > revision) await sql.run({ text: `UPDATE ${tables.tasks} SET revision = ? WHERE namespace = ? AND task_name = ?`, params: [node.revision, ...key] })
     return 'current'
   }
@@ -87,7 +106,7 @@ async function changeTask(ledger: Ledger, task: TaskRegistration, node: Carrier,
   }
   await sql.run({
     text: `UPDATE ${tables.tasks} SET definition_hash = ?, spec = ?, revision = ?, defined_by = ?, armed_from = ${nowMs} WHERE namespace = ? AND task_name = ?`,
-    params: [task.definitionHash, task.spec, node.revision, node.nodeId, ...key],
+    params: [definitionHash, task.spec, node.revision, node.nodeId, ...key],
   })
   return 'replaced'
 }

@@ -1,6 +1,8 @@
 import { SchedError } from '../errors.ts'
 import type { GuardedSession } from '../session/guarded-session.ts'
 import type { LockConnection } from '../spi/lock-source.ts'
+import type { Clock } from '../time/clock.ts'
+import { TurnQueue, type Urgency } from './turn-queue.ts'
 
 export interface ConnectionSlotOptions {
   session: GuardedSession<LockConnection>
@@ -10,11 +12,24 @@ export interface ConnectionSlotOptions {
   beforeSend(): void
   /** Called once per session that ends, by us or not. */
   onLost(session: GuardedSession<LockConnection>, cause: Error): void
+  clock: Clock
+  /** The longest a call waits for those before it. */
+  turnMs: number
+}
+
+export interface SlotLimits {
+  /** The longest the work itself may take. */
+  deadlineMs: number
+  /** Default `other`. */
+  urgency?: Urgency
+  /** Gives up in the queue; in flight it destroys the session. */
+  signal?: AbortSignal | undefined
 }
 
 /** The one connection that locks travel through; where leases outlive a connection, its successor after a loss. */
 export class ConnectionSlot {
   readonly #options: ConnectionSlotOptions
+  readonly #turns = new TurnQueue()
   #current: GuardedSession<LockConnection>
   #opening: Promise<GuardedSession<LockConnection>> | undefined
   #ended: SchedError | undefined
@@ -34,13 +49,20 @@ export class ConnectionSlot {
   get over(): boolean { return this.#ended !== undefined }
 
   /** Runs `work` alone on the connection, opened again first where that may be. @throws SchedError */
-  async run<T>(what: string, work: (connection: LockConnection) => Promise<T>, limits: { deadlineMs: number; signal?: AbortSignal | undefined }): Promise<T> {
-    const session = await this.#open()
-    return session.exclusive(what, (connection) => {
-      this.#options.beforeSend()
-      if (session.lost !== undefined) throw session.lost
-      return work(connection)
-    }, limits)
+  run<T>(what: string, work: (connection: LockConnection) => Promise<T>, limits: SlotLimits): Promise<T> {
+    const { clock, turnMs } = this.#options
+    const { deadlineMs, urgency = 'other', signal } = limits
+    return this.#turns.run(async () => {
+      const session = await this.#open()
+      return session.exclusive(what, (connection) => {
+        this.#options.beforeSend()
+        if (session.lost !== undefined) throw session.lost
+        return work(connection)
+      }, { deadlineMs, signal })
+    }, {
+      clock, urgency, signal, deadlineMs: turnMs,
+      onDeadline: () => new SchedError('SCHED_QUERY_TIMEOUT', `${what} did not get its turn on the lock session within ${turnMs} ms.`, { remedy: 'The database is slow, or too many locks are asked for at once.' }),
+    })
   }
 
   /** Destroys the present connection; it may be opened again. */

@@ -1,4 +1,4 @@
-import { SchedError } from '../errors.ts'
+import { SchedError, asError } from '../errors.ts'
 import { lockName, type LockName } from '../spi/lock-name.ts'
 import type { Dialect } from '../spi/dialect.ts'
 import { abortError, withDeadline } from '../time/wait.ts'
@@ -6,7 +6,7 @@ import { acquireLock } from './acquire-lock.ts'
 import type { Holding } from './holding.ts'
 import { registryOf } from './holding-registry.ts'
 import { createLease, type OwnedLease } from './lease.ts'
-import type { LockEvent } from './lock-events.ts'
+import type { LockEvent, LockEventListener } from './lock-events.ts'
 import { dialectOf, setUpLocks, type LockSetUp, type SetUpContext } from './lock-set-up.ts'
 import { LockSessions } from './lock-sessions.ts'
 import { checkLocksOptions, checkWaitMs } from './locks-options.ts'
@@ -28,7 +28,7 @@ export function createLocks(given: LocksOptions): Locks {
   const { clock, random, heartbeatMs, onEvent = warnOnly } = options
   const stop = new AbortController()
   const end = new AbortController()
-  const context: SetUpContext = { options, stopped: stop.signal, ended: end.signal, emit: onEvent }
+  const context: SetUpContext = { options, stopped: stop.signal, ended: end.signal, emit: (event) => tell(onEvent, event) }
   const leases = new Map<Holding, OwnedLease>()
   const calls = new Set<Promise<unknown>>()
   let dialect: Promise<Dialect> | undefined
@@ -142,6 +142,15 @@ export function createLocks(given: LocksOptions): Locks {
     list: () => [...leases.keys()].map(({ name, owner, fencingToken, sessionId }) => ({ name: name.name, owner, fencingToken, sessionId })),
     close: ({ deadlineMs = defaultCloseMs } = {}) => closing ??= close(deadlineMs),
     [Symbol.asyncDispose]: () => closing ??= close(defaultCloseMs),
+  }
+}
+
+/** A listener that throws must not end a heartbeat. */
+function tell(listener: LockEventListener, event: LockEvent): void {
+  try {
+    listener(event)
+  } catch (thrown) {
+    process.emitWarning(`the onEvent listener threw at ${event.kind}: ${asError(thrown).message}`, { type: 'SchedWarning' })
   }
 }
 

@@ -5,7 +5,7 @@ import { transient, type ErrorClass } from '../spi/error-class.ts'
 import type { LockName } from '../spi/lock-name.ts'
 import type { LockRequest } from '../spi/lock-source.ts'
 import { startStopwatch } from '../time/stopwatch.ts'
-import { sleep } from '../time/wait.ts'
+import { abortError, sleep } from '../time/wait.ts'
 import { createBackoff } from './backoff.ts'
 import type { Reservation } from './holding-registry.ts'
 import { attemptLock, releaseOn, type AttemptResult, type AttemptTrace } from './lock-attempt.ts'
@@ -34,7 +34,11 @@ export async function claimLock(core: LockSessionCore, reservation: Reservation,
   for (;;) {
     try {
       core.refuseUnlessOpen()
-      const result = await core.slot.run(`locking ${JSON.stringify(name.name)}`, (connection) => attemptLock(connection, request, context, trace, waitMs), limits)
+      const result = await core.slot.run(`locking ${JSON.stringify(name.name)}`, (connection) => {
+        // Given up while it waited for its turn: nothing was sent, so nothing is sent.
+        if (signal?.aborted === true) throw abortError(signal)
+        return attemptLock(connection, request, context, trace, waitMs)
+      }, limits)
       core.renewed(result.sent)
       return { request, result }
     } catch (error) {
@@ -71,7 +75,7 @@ export async function clearUp(core: LockSessionCore, request: LockRequest): Prom
         // A session's release is by name: only what it holds may be released, or a server would complain to its log.
         if (tied && await strategy.isHeld(connection, holding) !== 'mine') return 'not-held'
         return releaseOn(connection, holding, strategy)
-      }, { deadlineMs: statementMs })
+      }, { deadlineMs: statementMs, urgency: 'release' })
       if (answer !== 'doubt') return
       core.quarantine()
       return

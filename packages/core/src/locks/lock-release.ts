@@ -1,7 +1,7 @@
-import { asError } from '../errors.ts'
+import { asError, isSchedError } from '../errors.ts'
 import { errorClassOf } from '../session/classified-error.ts'
 import { transient } from '../spi/error-class.ts'
-import { startStopwatch } from '../time/stopwatch.ts'
+import { startStopwatch, type Stopwatch } from '../time/stopwatch.ts'
 import { sleep } from '../time/wait.ts'
 import { createBackoff } from './backoff.ts'
 import type { Holding } from './holding.ts'
@@ -14,20 +14,21 @@ import { lockLost, type LockSessionCore } from './lock-session-core.ts'
  */
 export async function releaseHolding(core: LockSessionCore, holding: Holding): Promise<'released' | 'lost'> {
   if (holding.judge() !== undefined) return 'lost'
-  holding.markReleasing()
   const backoff = createBackoff(core.random, 5, 250)
-  const spent = startStopwatch(core.clock)
+  let failing: Stopwatch | undefined
   let unanswered = false
   for (;;) {
     try {
-      const sent = startStopwatch(core.clock)
-      const answer = await core.slot.run(`releasing ${JSON.stringify(holding.name.name)}`, (connection) => {
+      const answer = await core.slot.run(`releasing ${JSON.stringify(holding.name.name)}`, async (connection) => {
         const lost = holding.judge()
         if (lost !== undefined) throw lost
-        return releaseOn(connection, holding, core.strategy)
-      }, { deadlineMs: core.statementMs })
-      // The queue before it was part of `sent`: too old is safe, too young would not be.
-      core.renewed(sent)
+        // Not before its turn: until then the heartbeat keeps it.
+        holding.markReleasing()
+        const sent = startStopwatch(core.clock)
+        const answer = await releaseOn(connection, holding, core.strategy)
+        core.renewed(sent)
+        return answer
+      }, { deadlineMs: core.statementMs, urgency: 'release' })
       // After an answer that never came, "not held" is our own release. It was good when that was sent.
       if (answer === 'released' || (answer === 'not-held' && unanswered)) { holding.markReleased(); return 'released' }
       if (answer === 'not-held') {
@@ -44,8 +45,9 @@ export async function releaseHolding(core: LockSessionCore, holding: Holding): P
       const errorClass = errorClassOf(error)
       const rolledBack = errorClass !== undefined && transient.has(errorClass)
       // A row can be released through the next connection; a session that is in doubt is gone, and the lock with it.
-      const again = rolledBack || (!core.tied && (errorClass === undefined || core.slot.lost !== undefined))
-      if (again && spent.elapsedMs() < core.statementMs) {
+      const again = rolledBack || (!core.tied && core.slot.lost !== undefined && isSchedError(error) && error.retryable)
+      failing ??= startStopwatch(core.clock)
+      if (again && failing.elapsedMs() < core.statementMs) {
         if (!rolledBack) unanswered = true
         await sleep(core.clock, backoff.nextMs())
         continue

@@ -66,6 +66,7 @@ export class LockSession {
     this.#slot = new ConnectionSlot({
       session: options.session, reopen: tied ? undefined : options.reopen,
       beforeSend: () => this.#beforeSend(), onLost: (session, cause) => this.#sessionEnded(session, cause),
+      clock, turnMs: leaseMs,
     })
     this.#core = {
       slot: this.#slot, strategy: source.strategy, tied, leaseMs, clock, random, ownerLabel, fence: options.fence,
@@ -153,7 +154,7 @@ export class LockSession {
       }
       this.renewed(sent)
       this.#lastFailure = undefined
-    }, { deadlineMs: Math.max(1, leftMs) })
+    }, { deadlineMs: Math.max(1, leftMs), urgency: 'renewal' })
   }
 
   /** Who holds a name, by the database. @throws SchedError when the database could not be asked */
@@ -246,6 +247,7 @@ export class LockSession {
     if (!tied || this.#state === 'closed') return
     this.#state = 'lost'
     for (const holding of held) holding.lose(lockLost(holding, 'the session that held it ended', error))
+    this.#stopTimers()
     this.#options.onEnd?.()
   }
 

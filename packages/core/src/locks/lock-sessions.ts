@@ -116,11 +116,13 @@ export class LockSessions {
   #make(session: Awaited<ReturnType<LockSetUp['open']>>, extra: { idleMs?: number; onEnd?: () => void; onEvent: (event: LockEvent) => void }): LockSession {
     const { options } = this.#context
     const { source, capabilities, maxLocks, fence } = this.#setUp
-    const made: LockSession = new LockSession({
+    // It may be lost before it is made.
+    let made: LockSession | undefined = undefined
+    made = new LockSession({
       source, capabilities, session, reopen: () => this.#setUp.open('pulse', { signal: this.#context.ended }), heartbeat: 'own',
       leaseMs: options.leaseMs, heartbeatMs: options.heartbeatMs, ownerLabel: ownerLabel(), maxLocks,
       clock: options.clock, random: options.random, ...(fence === undefined ? {} : { fence }), ...extra,
-      onEnd: () => { this.#all.delete(made); extra.onEnd?.() },
+      onEnd: () => { if (made !== undefined) this.#all.delete(made); extra.onEnd?.() },
     })
     if (made.state === 'open') this.#all.add(made)
     return made

@@ -27,7 +27,7 @@ export interface LocksOptions {
   migrate?: boolean
   /** How long opening a session or probing may take. Default 10,000. */
   openMs?: number
-  /** Told what happens beside the results of calls. Default: warnings go to `process.emitWarning`. Must not throw. */
+  /** Told what happens beside the results of calls. Default: warnings go to `process.emitWarning`, and so do errors it throws. */
   onEvent?: LockEventListener
   /** Default: the system's. */
   clock?: Clock

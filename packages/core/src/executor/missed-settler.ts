@@ -1,0 +1,86 @@
+import { touchRegistry, readTask } from '../ledger/tasks.ts'
+import type { Agenda } from './agenda.ts'
+import type { ArmedTask } from './armed-task.ts'
+import type { Executor } from './executor.ts'
+import { settleMissedSlots } from './missed-scan.ts'
+
+export interface SettlerHooks {
+  readonly stopped: () => boolean
+  /** Work that must be waited for at the end; its errors become events. */
+  readonly track: (work: Promise<void>, where: string) => void
+  /** A slot became due this moment. */
+  readonly dueNow: () => void
+}
+
+/** Settles, task by task, the fire times that nobody claimed: after a start, an outage, a lost lease, or a slot this node was too late for. */
+export class MissedSettler {
+  readonly #executor: Executor
+  readonly #agenda: Agenda
+  readonly #tasks: ReadonlyMap<string, ArmedTask>
+  readonly #lateMs: number
+  readonly #hooks: SettlerHooks
+  #settling: Promise<void> | undefined
+  #again = false
+
+  constructor(executor: Executor, agenda: Agenda, tasks: ReadonlyMap<string, ArmedTask>, lateMs: number, hooks: SettlerHooks) {
+    this.#executor = executor
+    this.#agenda = agenda
+    this.#tasks = tasks
+    this.#lateMs = lateMs
+    this.#hooks = hooks
+  }
+
+  /** Time was lost: every task is looked at. */
+  all(): void {
+    for (const task of this.#tasks.values()) task.unsettled = true
+    this.#settle()
+  }
+
+  /** One task, as soon as its slot is old enough for a scan. */
+  later(task: ArmedTask): void {
+    task.unsettled = true
+    this.#agenda.setEarliest('settle', this.#executor.databaseClock.nowMs() + this.#lateMs, () => this.#settle())
+  }
+
+  #settle(): void {
+    if (this.#hooks.stopped()) return
+    if (this.#settling !== undefined) {
+      this.#again = true
+      return
+    }
+    this.#settling = this.#settleAll().finally(() => {
+      this.#settling = undefined
+      if (this.#again) this.#settle()
+    })
+    this.#hooks.track(this.#settling, 'settling missed slots')
+  }
+
+  async #settleAll(): Promise<void> {
+    this.#again = false
+    for (const task of this.#tasks.values()) {
+      if (!task.unsettled || this.#hooks.stopped()) continue
+      task.unsettled = false
+      try {
+        await this.#settleOne(task)
+      } catch (error) {
+        this.later(task)
+        throw error
+      }
+    }
+  }
+
+  async #settleOne(task: ArmedTask): Promise<void> {
+    const { ledger, events } = this.#executor
+    task.row = await readTask(ledger, task.name) ?? task.row
+    if (!task.claimable) return
+    const outcome = await settleMissedSlots(this.#executor, task.definition, task.row)
+    if (outcome === null) return
+    const { missed, caughtUp, stalled } = outcome
+    if (missed > 0 || caughtUp.length > 0) events.emit('slot.missed', { task: task.name, count: missed, caughtUp: caughtUp.at(-1) })
+    if (stalled) {
+      await touchRegistry(ledger, 'change')
+      events.emit('task.stalled', { task: task.name, reason: `${missed} fire times were missed` })
+    }
+    if (caughtUp.length > 0) this.#hooks.dueNow()
+  }
+}
