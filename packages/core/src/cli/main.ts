@@ -1,71 +1,84 @@
-import { parseArgs } from 'node:util'
 import { resolveDialect } from '../dialect/resolve.ts'
-import { isSchedError } from '../errors.ts'
+import { SchedError, isSchedError } from '../errors.ts'
+import type { Operations } from '../executor/operations.ts'
+import type { ExecutionState } from '../ledger/execution-state.ts'
 import { migrate, printSchema } from '../ledger/migrate.ts'
-import { schemaSession } from '../ledger/schema-session.ts'
-import { tableNames, type TableOptions } from '../ledger/tables.ts'
-import { sessionLabel } from '../locks/owner-label.ts'
-import { reachDatabase } from '../locks/reach-database.ts'
-import type { Dialect } from '../spi/dialect.ts'
+import { tableNames } from '../ledger/tables.ts'
 import { redactSecrets } from '../spi/redact.ts'
+import type { StoreDialect } from '../spi/store-dialect.ts'
 import { systemClock } from '../time/clock.ts'
+import { parseArguments, type Arguments } from './arguments.ts'
+import { usage } from './usage.ts'
+import { withOperations, withSession } from './with-operations.ts'
 
 export interface Output { out(text: string): void; err(text: string): void }
 
-const usage = `usage: sched migrate --url URL [--dialect MODULE] [--schema NAME] [--prefix PREFIX] [--print]
+/** What a command has to say, and whether it did what it was asked. */
+interface Answer { readonly value: unknown; readonly text: string; readonly done: boolean }
 
-  migrate   creates or updates the tables; with --print it prints the DDL and connects to nothing
-
-exit codes: 0 done, 1 refused or failed, 2 unreachable, 64 usage
-`
-const leaseMs = 30_000
-const reachMs = 10_000
-
-/** The command. Returns the exit code; prints no credentials. */
+/** The `sched` command. Returns the exit code; prints no credentials. */
 export async function main(args: readonly string[], output: Output): Promise<number> {
-  let values: { url?: string; dialect?: string; schema?: string; prefix?: string; print: boolean; help: boolean }
+  const parsed = parseArguments(args)
+  if ('help' in parsed) { output.out(usage); return 0 }
+  if ('fault' in parsed) { output.err(`sched: ${parsed.fault}\n\n${usage}`); return 64 }
   try {
-    const parsed = parseArgs({
-      args: [...args], allowPositionals: true,
-      options: { url: { type: 'string' }, dialect: { type: 'string' }, schema: { type: 'string' }, prefix: { type: 'string' }, print: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
-    })
-    values = parsed.values
-    if (values.help) { output.out(usage); return 0 }
-    if (parsed.positionals.length !== 1 || parsed.positionals[0] !== 'migrate' || values.url === undefined) { output.err(usage); return 64 }
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    output.err(`${error.message}\n${usage}`)
-    return 64
-  }
-  const url = values.url
-  const tableOptions: TableOptions = { ...(values.schema === undefined ? {} : { schema: values.schema }), ...(values.prefix === undefined ? {} : { prefix: values.prefix }) }
-  try {
-    const dialect = await resolveDialect(url, values.dialect === undefined ? {} : { module: values.dialect })
+    const dialect = await resolveDialect(parsed.url, parsed.dialect === undefined ? {} : { module: parsed.dialect })
     try {
-      output.out(await migrateOrPrint(dialect, url, tableOptions, values.print))
-      return 0
+      if (dialect.store === undefined) throw new SchedError('SCHED_CAPABILITY_MISSING', `the dialect ${dialect.name} keeps no ledger.`)
+      const answer = await run(dialect.store, parsed)
+      output.out(parsed.json ? `${JSON.stringify(answer.value)}\n` : answer.text)
+      return answer.done ? 0 : 1
     } finally {
       await dialect.close()
     }
   } catch (error) {
     if (!isSchedError(error)) throw error
-    output.err(`${redactSecrets(error.message, url)}\n`)
-    return error.code === 'SCHED_DATABASE_UNREACHABLE' ? 2 : error.code.startsWith('SCHED_DIALECT') || error.code === 'SCHED_OPTION_INVALID' ? 64 : 1
+    output.err(`${redactSecrets(error.message, parsed.url)}\n`)
+    if (error.code === 'SCHED_DATABASE_UNREACHABLE') return 2
+    return /^SCHED_(DIALECT|OPTION|CRON|TIME_ZONE|NAMESPACE)/.test(error.code) ? 64 : 1
   }
 }
 
-async function migrateOrPrint(dialect: Dialect, url: string, tableOptions: TableOptions, print: boolean): Promise<string> {
-  const { store } = dialect
-  if (store === undefined) return `the dialect ${dialect.name} keeps no tables.\n`
-  const tables = tableNames(store.sql, tableOptions)
-  if (print) return printSchema(store.sql, tables, tableOptions)
-  const open = { leaseMs, label: sessionLabel('migrate'), tables }
-  const { sharedSessions } = await reachDatabase('looking at the database', (signal) => store.probe({ ...open, signal }), { clock: systemClock, deadlineMs: reachMs, classify: (error) => store.classify(error), url })
-  const session = schemaSession(store, { ...open, clock: systemClock, random: Math.random, url, sharedSessions })
-  try {
-    await migrate({ sql: store.sql, tables, tableOptions, session, clock: systemClock })
-    return 'the tables are up to date.\n'
-  } finally {
-    session.close()
+async function run(store: StoreDialect, parsed: Arguments): Promise<Answer> {
+  if (parsed.command !== 'migrate') return withOperations(store, parsed, (operations) => operate(operations, parsed))
+  if (parsed.print) {
+    const ddl = printSchema(store.sql, tableNames(store.sql, parsed.tables), parsed.tables)
+    return { value: ddl, text: ddl, done: true }
+  }
+  await withSession(store, parsed, ({ session, tables }) => migrate({ sql: store.sql, tables, tableOptions: parsed.tables, session, clock: systemClock }))
+  return { value: true, text: 'the tables are up to date.\n', done: true }
+}
+
+async function operate(operations: Operations, { command, words, reason, key, state, limit, timeZone, clear }: Arguments): Promise<Answer> {
+  const [first = '', second = ''] = words
+  const changed = (done: boolean, text: string, otherwise: string): Answer => ({ value: done, text: `${done ? text : otherwise}\n`, done })
+  switch (command) {
+    case 'pause': return changed(await operations.pause(first, reason === undefined ? {} : { reason }), `${first} is paused.`, `${first} is not active.`)
+    case 'resume': return changed(await operations.resume(first), `${first} is active.`, `${first} is neither paused nor stalled.`)
+    case 'cancel': {
+      const outcome = await operations.cancel(first)
+      return { value: outcome, text: `${outcome}\n`, done: outcome === 'cancelled' || outcome === 'requested' }
+    }
+    case 'trigger': {
+      const triggered = await operations.trigger(first, key === undefined ? {} : { key })
+      return { value: triggered, text: `${triggered.executionId}${triggered.created ? '' : ' (there already)'}\n`, done: true }
+    }
+    case 'reschedule':
+      await operations.reschedule(first, clear ? null : { cron: second, timeZone })
+      return { value: true, text: clear ? `${first} follows its code again.\n` : `${first} follows ${second} until it is cleared.\n`, done: true }
+    case 'explain': {
+      const explanation = await operations.explain(first, new Date(second))
+      return { value: explanation, text: `${explanation.verdict}: ${explanation.text}\n`, done: true }
+    }
+    case 'tasks': {
+      const tasks = await operations.tasks()
+      return { value: tasks, done: true, text: tasks.map((task) => `${task.name}\t${task.state}${task.reason === null ? '' : ` (${task.reason})`}${task.overridden ? '\tschedule set by hand' : ''}\n`).join('') }
+    }
+    case 'executions': {
+      const filter = { ...(first === '' ? {} : { task: first }), ...(state === undefined ? {} : { state: state as ExecutionState }), ...(limit === undefined ? {} : { limit }) }
+      const executions = await operations.executions(filter)
+      return { value: executions, done: true, text: executions.map((row) => `${new Date(row.fireTime).toISOString()}\t${row.task}\t${row.state}\t${row.errorCode ?? ''}\t${row.executionId}\n`).join('') }
+    }
+    case 'migrate': throw new RangeError('migrate is no operation')
   }
 }
