@@ -39,7 +39,6 @@ export interface LockTableStatements {
 
 export function lockTableStatements(sql: SqlFragments, table: string): LockTableStatements {
   const now = sql.nowMs
-  const from = `${table}${sql.readHint}`
   // The larger of what follows the old token and of the clock: grows even when the row was purged or the database restored.
   const nextToken = (column: string): string => `CASE WHEN ${column} >= ${now} THEN ${column} + 1 ELSE ${now} END`
   const columns = 'lock_name, lock_owner, owner_label, acquired_at, expires_at, fencing_token'
@@ -68,7 +67,7 @@ export function lockTableStatements(sql: SqlFragments, table: string): LockTable
       params: [leaseMs, ...keys.flatMap(keyParams)],
     }),
     heldOf: (keys) => ({
-      text: `SELECT lock_owner FROM ${from} WHERE expires_at > ${now} AND (${anyOf(keys)})`,
+      text: `SELECT lock_owner FROM ${table} WHERE expires_at > ${now} AND (${anyOf(keys)})`,
       params: keys.flatMap(keyParams),
     }),
     release: (key) => ({
@@ -76,12 +75,12 @@ export function lockTableStatements(sql: SqlFragments, table: string): LockTable
       params: keyParams(key),
     }),
     held: (lockName) => ({
-      text: `SELECT lock_owner, owner_label, acquired_at, expires_at, fencing_token FROM ${from} `
+      text: `SELECT lock_owner, owner_label, acquired_at, expires_at, fencing_token FROM ${table} `
         + `WHERE lock_name = ? AND lock_owner IS NOT NULL AND expires_at > ${now}`,
       params: [lockName],
     }),
     heldUnder: (labels) => ({
-      text: `SELECT lock_name, owner_label FROM ${from} WHERE lock_owner IS NOT NULL AND expires_at > ${now} AND owner_label IN (?, ?)`,
+      text: `SELECT lock_name, owner_label FROM ${table}${sql.readHint} WHERE lock_owner IS NOT NULL AND expires_at > ${now} AND owner_label IN (?, ?)`,
       params: labels,
     }),
   }

@@ -3,7 +3,7 @@ export interface OfficialDialect { readonly module: string; readonly install: st
 
 const postgres: OfficialDialect = { module: '@sched/dialect-postgres', install: '@sched/dialect-postgres pg' }
 const mysql: OfficialDialect = { module: '@sched/dialect-mysql', install: '@sched/dialect-mysql mysql2' }
-const sqlserver: OfficialDialect = { module: '@sched/dialect-sqlserver', install: '@sched/dialect-sqlserver mssql' }
+const sqlserver: OfficialDialect = { module: '@sched/dialect-sqlserver', install: '@sched/dialect-sqlserver tedious' }
 const oracle: OfficialDialect = { module: '@sched/dialect-oracle', install: '@sched/dialect-oracle oracledb' }
 export const lockTableDialect: OfficialDialect = { module: '@sched/dialect-locktable', install: '@sched/dialect-locktable' }
 

@@ -10,8 +10,8 @@ export class ArmedTask {
   readonly jitterMs: number
   #definition: TaskDefinition
   #row: TaskRow
-  /** There may be fire times that nobody claimed. */
-  unsettled = true
+  /** Up to when (database time) fire times may be left that nobody claimed; a scan must have looked that far. */
+  unsettledUntil = -Infinity
 
   constructor(base: TaskDefinition, row: TaskRow) {
     this.#base = base

@@ -22,12 +22,11 @@ export function maxClaimAgeMs({ misfire, runAll, catchUpWindowMs }: TaskDefiniti
 }
 
 /**
- * Looks for fire times that nobody claimed, up to one heartbeat ago, and settles them: what the misfire policy picks runs now, the rest
+ * Looks for fire times that nobody claimed, up to `until`, and settles them: what the misfire policy picks runs now, the rest
  * is one record. Null when there was nothing to settle or another node was faster.
  */
-export async function settleMissedSlots(executor: Executor, task: TaskDefinition, row: TaskRow): Promise<MissedOutcome | null> {
-  const { ledger, databaseClock, heartbeatMs, leaseMs } = executor
-  const until = databaseClock.nowMs() - Math.max(heartbeatMs, 1000)
+export async function settleMissedSlots(executor: Executor, task: TaskDefinition, row: TaskRow, until: number): Promise<MissedOutcome | null> {
+  const { ledger, databaseClock, leaseMs } = executor
   if (until <= row.armedFrom) return null
   const from = await settledUntil(ledger, task.name, row.armedFrom, until - maxClaimAgeMs(task, leaseMs) - hourMs)
   const fireTimes = await walk(task, from, until)

@@ -32,14 +32,18 @@ export class MissedSettler {
 
   /** Time was lost: every task is looked at. */
   all(): void {
-    for (const task of this.#tasks.values()) task.unsettled = true
+    for (const task of this.#tasks.values()) task.unsettledUntil = this.#executor.databaseClock.nowMs()
     this.#settle()
   }
 
-  /** One task, as soon as its slot is old enough for a scan. */
+  /** One task, as soon as the slots of now are old enough for a scan. */
   later(task: ArmedTask): void {
-    task.unsettled = true
-    this.#agenda.setEarliest('settle', this.#executor.databaseClock.nowMs() + this.#lateMs, () => this.#settle())
+    task.unsettledUntil = this.#executor.databaseClock.nowMs()
+    this.#ringFor(task)
+  }
+
+  #ringFor({ unsettledUntil }: ArmedTask): void {
+    this.#agenda.setEarliest('settle', unsettledUntil + this.#lateMs, () => this.#settle())
   }
 
   #settle(): void {
@@ -58,22 +62,25 @@ export class MissedSettler {
   async #settleAll(): Promise<void> {
     this.#again = false
     for (const task of this.#tasks.values()) {
-      if (!task.unsettled || this.#hooks.stopped()) continue
-      task.unsettled = false
+      if (task.unsettledUntil === -Infinity || this.#hooks.stopped()) continue
+      const until = this.#executor.databaseClock.nowMs() - this.#lateMs
       try {
-        await this.#settleOne(task)
+        await this.#settleOne(task, until)
       } catch (error) {
         this.later(task)
         throw error
       }
+      // What became late meanwhile, and what a scan of now may not settle yet, is looked at again.
+      if (task.unsettledUntil > until) this.#ringFor(task)
+      else task.unsettledUntil = -Infinity
     }
   }
 
-  async #settleOne(task: ArmedTask): Promise<void> {
+  async #settleOne(task: ArmedTask, until: number): Promise<void> {
     const { ledger, events } = this.#executor
     task.row = await readTask(ledger, task.name) ?? task.row
     if (!task.claimable) return
-    const outcome = await settleMissedSlots(this.#executor, task.definition, task.row)
+    const outcome = await settleMissedSlots(this.#executor, task.definition, task.row, until)
     if (outcome === null) return
     const { missed, caughtUp, stalled } = outcome
     if (missed > 0 || caughtUp.length > 0) events.emit('slot.missed', { task: task.name, count: missed, caughtUp: caughtUp.at(-1) })

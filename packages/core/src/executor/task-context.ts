@@ -95,13 +95,13 @@ export class AttemptContext<TClient> implements TaskContext<TClient> {
 
   async guarded<T>(fn: (client: TClient) => T | Promise<T>): Promise<T> {
     this.signal.throwIfAborted()
-    const { tables, namespace, sql: { lockRow } } = this.#executor.ledger
+    const { tables, namespace, sql: { lockRow, lockHint = '' } } = this.#executor.ledger
     const { executionId, owner, fencingToken } = this.#key
     const session = await this.#open()
     return session.run<T>(fn, async () => {
       this.signal.throwIfAborted()
       const { rows } = await session.sql.run({
-        text: `SELECT execution_id FROM ${tables.executions} WHERE namespace = ? AND execution_id = ? AND state = 'running' AND owner = ? AND fencing_token = ?${lockRow}`,
+        text: `SELECT execution_id FROM ${tables.executions}${lockHint} WHERE namespace = ? AND execution_id = ? AND state = 'running' AND owner = ? AND fencing_token = ?${lockRow}`,
         params: [namespace, executionId, owner, fencingToken],
       })
       if (rows.length === 0) throw this.#fenced()

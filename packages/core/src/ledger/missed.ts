@@ -47,13 +47,13 @@ export function settleMissed(ledger: Ledger, request: MissedRequest): Promise<Mi
 }
 
 async function settle(ledger: Ledger, request: MissedRequest, sql: SqlSession): Promise<MissedOutcome | null> {
-  const { tables, sql: { nowMs, lockRow }, namespace } = ledger
+  const { tables, sql: { nowMs, lockRow, lockHint = '' }, namespace } = ledger
   const { taskName, fireTimes } = request
   const first = fireTimes[0]
   const last = fireTimes.at(-1)
   if (first === undefined || last === undefined) return null
   const { rows: [task] } = await sql.run({
-    text: `SELECT armed_from FROM ${tables.tasks} WHERE namespace = ? AND task_name = ? AND state = 'active' AND definition_hash = ?${lockRow}`, params: [namespace, taskName, request.definitionHash],
+    text: `SELECT armed_from FROM ${tables.tasks}${lockHint} WHERE namespace = ? AND task_name = ? AND state = 'active' AND definition_hash = ?${lockRow}`, params: [namespace, taskName, request.definitionHash],
   })
   if (task?.['armed_from'] !== request.armedFrom) return null
 

@@ -40,7 +40,7 @@ export async function pruneNodes({ tables, sql, namespace, store }: Ledger): Pro
   const { rows } = await store.run('finding old nodes', {
     text: `SELECT n.node_id FROM ${tables.nodes} n WHERE n.namespace = ? AND n.state = 'dead' AND n.lease_until < ${sql.nowMs} - ?
  AND NOT EXISTS (SELECT 1 FROM ${tables.executions} e WHERE e.namespace = n.namespace AND e.node_id = n.node_id AND e.state = 'running')
- AND NOT EXISTS (SELECT 1 FROM ${tables.tasks} t WHERE t.namespace = n.namespace AND t.gate_node = n.node_id)${sql.limit(500)}`,
+ AND NOT EXISTS (SELECT 1 FROM ${tables.tasks} t WHERE t.namespace = n.namespace AND t.gate_node = n.node_id) ORDER BY n.node_id${sql.limit(500)}`,
     params: [namespace, dayMs],
   })
   for (const row of rows) {

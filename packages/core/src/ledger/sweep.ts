@@ -1,5 +1,5 @@
 import { errorClassOf } from '../session/classified-error.ts'
-import type { SqlRow, SqlSession } from '../spi/sql-session.ts'
+import type { SqlRow, SqlSession, Statement } from '../spi/sql-session.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What a sweep found and did. */
@@ -45,7 +45,7 @@ export async function sweep(ledger: Ledger, request: SweepRequest): Promise<Swee
     else if (outcome !== null) recovered.push(outcome)
   }
   for (const row of await orphanedGates(ledger, request)) {
-    const outcome = await unlessLocked(() => freeGate(ledger, row))
+    const outcome = await unlessLocked(() => freeGate(ledger, request, row))
     if (outcome === 'locked') blocked.push(`gate of ${String(row['task_name'])}`)
   }
   return { dead, recovered, blocked }
@@ -92,7 +92,7 @@ async function orphanedExecutions({ tables, sql: { readHint }, namespace, store 
 }
 
 /** R2, R3: the gate by its owner, then the row by id, owner, token and state. */
-function recover(ledger: Ledger, { rule }: SweepRequest, row: SqlRow): Promise<Recovered | null> {
+function recover(ledger: Ledger, { rule, nodeId }: SweepRequest, row: SqlRow): Promise<Recovered | null> {
   const { tables, sql: { nowMs }, namespace, store } = ledger
   const { recover: again, stall, maxCrashes } = rule(row['spec'] as string | null)
   const crashCount = (row['crash_count'] as number) + 1
@@ -102,10 +102,11 @@ function recover(ledger: Ledger, { rule }: SweepRequest, row: SqlRow): Promise<R
   const errorText = `the node that ran it died or lost its lease (crash ${crashCount} of at most ${maxCrashes}).`
   return store.block('recovering an execution', async (sql) => {
     await freeGateStatement(ledger, row['task_name'] as string, row['owner'] as string, sql)
+    const notAlive = nodeNotAlive(ledger, row['node_id'] as string, nodeId)
     const { affected } = await sql.run({
       text: `UPDATE ${tables.executions} SET state = ?, crash_count = ?, attempt_reason = 'recovered', owner = NULL, node_id = NULL, due_at = ${nowMs}, finished_at = ${nowMs}, error_code = ?, error_text = ?
- WHERE namespace = ? AND execution_id = ? AND state = 'running' AND owner = ? AND fencing_token = ?`,
-      params: [state, crashCount, errorCode, errorText, namespace, row['execution_id'] as string, row['owner'] as string, row['fencing_token'] as number],
+ WHERE namespace = ? AND execution_id = ? AND state = 'running' AND owner = ? AND fencing_token = ?${notAlive.text}`,
+      params: [state, crashCount, errorCode, errorText, namespace, row['execution_id'] as string, row['owner'] as string, row['fencing_token'] as number, ...notAlive.params],
     })
     if (affected === 1 && stall) {
       await sql.run({
@@ -116,6 +117,15 @@ function recover(ledger: Ledger, { rule }: SweepRequest, row: SqlRow): Promise<R
     const done: Recovered = { executionId: row['execution_id'] as string, taskName: row['task_name'] as string, fireTime: row['fire_time'] as number, state, crashCount, stalled: stall }
     return { commit: affected === 1, value: affected === 1 ? done : null }
   }, { answer: 'lock-timeout' })
+}
+
+/**
+ * Looked at again inside the transaction, without a read hint: what a dirty or skipping read took for a dead node may be alive. Rows of
+ * this node itself are judged by its memory.
+ */
+function nodeNotAlive({ tables, namespace }: Ledger, nodeId: string, me: string): Statement {
+  if (nodeId === me) return { text: '', params: [] }
+  return { text: ` AND NOT EXISTS (SELECT 1 FROM ${tables.nodes} WHERE namespace = ? AND node_id = ? AND state = 'alive')`, params: [namespace, nodeId] }
 }
 
 /** R4: gates whose node is not alive, and this node's gates of owners it does not know (the gate of a stuck attempt outlives its row). */
@@ -130,10 +140,15 @@ async function orphanedGates({ tables, sql: { readHint }, namespace, store }: Le
   return rows.filter((row) => row['gate_node'] !== nodeId || !mine.has(row['gate_owner'] as string))
 }
 
-function freeGate(ledger: Ledger, row: SqlRow): Promise<boolean> {
-  return ledger.store.block('freeing an orphaned gate', async (sql) => {
-    await freeGateStatement(ledger, row['task_name'] as string, row['gate_owner'] as string, sql)
-    return { commit: true, value: true }
+async function freeGate(ledger: Ledger, { nodeId }: SweepRequest, row: SqlRow): Promise<void> {
+  const { tables, namespace, store } = ledger
+  const notAlive = nodeNotAlive(ledger, row['gate_node'] as string, nodeId)
+  await store.block('freeing an orphaned gate', async (sql) => {
+    await sql.run({
+      text: `UPDATE ${tables.tasks} SET gate_owner = NULL, gate_node = NULL WHERE namespace = ? AND task_name = ? AND gate_owner = ?${notAlive.text}`,
+      params: [namespace, row['task_name'] as string, row['gate_owner'] as string, ...notAlive.params],
+    })
+    return { commit: true, value: undefined }
   }, { answer: 'lock-timeout' })
 }
 

@@ -89,8 +89,8 @@ async function registerTask(ledger: Ledger, task: TaskRegistration, node: Carrie
 }
 
 async function changeTask(ledger: Ledger, task: TaskRegistration, node: Carrier, sql: SqlSession): Promise<RegistrationOutcome> {
-  const { tables, sql: { nowMs, lockRow }, namespace } = ledger
-  const { rows: [row] } = await sql.run({ text: `SELECT definition_hash, revision, override_spec FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?${lockRow}`, params: [namespace, task.taskName] })
+  const { tables, sql: { nowMs, lockRow, lockHint = '' }, namespace } = ledger
+  const { rows: [row] } = await sql.run({ text: `SELECT definition_hash, revision, override_spec FROM ${tables.tasks}${lockHint} WHERE namespace = ? AND task_name = ?${lockRow}`, params: [namespace, task.taskName] })
   const revision = row?.['revision'] as number
   const key = [namespace, task.taskName]
   const definitionHash = task.definitionHash(row?.['override_spec'] as string | null)

@@ -40,10 +40,12 @@ export interface SqlFragments {
   readonly nowMs: string
   /** What follows a SELECT without a table: '' or ' FROM DUAL'. */
   readonly dual: string
-  /** Appended to a SELECT to keep its first rows: ' LIMIT 5' or ' FETCH FIRST 5 ROWS ONLY'. */
+  /** Appended to a SELECT with an ORDER BY to keep its first rows: ' LIMIT 5' or ' FETCH FIRST 5 ROWS ONLY'. */
   limit(rows: number): string
   /** Appended to a SELECT to lock its rows: ' FOR UPDATE', or '' where a writer locks the whole database. */
   readonly lockRow: string
+  /** Put behind the table's name of a SELECT that locks its rows, where the product has no suffix for it (SQL Server). Default ''. */
+  readonly lockHint?: string
   /** Put behind a table's name where a plain SELECT would wait for writers (SQL Server), else ''. */
   readonly readHint: string
   /** A literal identifier. The core has checked it: `[a-z0-9_]`, at most 30 characters. */
