@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { isAbsolute, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** The folders an application resolves its packages from: the working directory, then that of the entry script. */
@@ -15,7 +15,7 @@ export function applicationFolders(): readonly string[] {
 /**
  * The URL to import a module by, as if a file in one of the folders imported it; undefined when none of them knows it.
  * `import.meta.resolve` resolves from here only, and `require.resolve` refuses packages that export to `import` alone, so the
- * package's manifest is read. Where there are no folders to look into (Plug'n'Play), `require.resolve` is asked.
+ * package's manifest is read.
  */
 export function findModule(specifier: string, folders: readonly string[]): string | undefined {
   if (specifier.startsWith('file:')) return specifier
@@ -31,14 +31,21 @@ function isPath(specifier: string): boolean { return /^\.{1,2}(\/|\\|$)/.test(sp
 function findFile(path: string): string | undefined { return existsSync(path) && statSync(path).isFile() ? path : undefined }
 
 function findPackage(specifier: string, folder: string): string | undefined {
-  const require = createRequire(join(folder, 'resolve-from-here.js'))
+  if (process.versions['pnp'] !== undefined) return findPlugged(specifier, folder)
   const [name, subpath] = splitSpecifier(specifier)
-  for (const modules of require.resolve.paths(specifier) ?? []) {
-    const manifest = join(modules, name, 'package.json')
-    if (existsSync(manifest)) return entryOf(join(modules, name), manifest, subpath)
+  // As `import` looks, not as `require`: NODE_PATH, which package managers set for the commands they start, is no part of an application.
+  for (let above = folder; ; above = dirname(above)) {
+    const root = join(above, 'node_modules', name)
+    const manifest = join(root, 'package.json')
+    if (existsSync(manifest)) return entryOf(root, manifest, subpath)
+    if (dirname(above) === above) return undefined
   }
+}
+
+/** Yarn's Plug'n'Play has no folders to look into; it answers through `require.resolve`. */
+function findPlugged(specifier: string, folder: string): string | undefined {
   try {
-    return require.resolve(specifier)
+    return createRequire(join(folder, 'resolve-from-here.js')).resolve(specifier)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return undefined

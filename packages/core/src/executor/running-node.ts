@@ -1,4 +1,4 @@
-import { SchedError, asError } from '../errors.ts'
+import { asError, isSchedError, type SchedError } from '../errors.ts'
 import type { Heartbeat } from '../ledger/heartbeat.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { pruneNodes } from '../ledger/nodes.ts'
@@ -197,7 +197,10 @@ export class RunningNode {
   }
 
   #background(work: Promise<void>, where: string): void {
-    work.catch((error: unknown) => this.#error(asError(error), where))
+    work.catch((error: unknown) => {
+      // Work that was under way when the sessions closed ends with them.
+      if (!this.#stopping || !isSchedError(error, 'SCHED_STOPPED')) this.#error(asError(error), where)
+    })
   }
 
   #error(error: Error, where: string): void { this.#events.emit('error', { error, where }) }

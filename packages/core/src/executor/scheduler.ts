@@ -5,6 +5,7 @@ import { describeNext } from '../schedule/describe-next.ts'
 import { gapWarnings } from '../schedule/gap-warnings.ts'
 import { assertFiresAfter } from '../schedule/schedule.ts'
 import type { Dialect } from '../spi/dialect.ts'
+import { checkNumbers } from './check-numbers.ts'
 import { Events, type EventName, type Listener } from './events.ts'
 import type { Operations } from './operations.ts'
 import { prepareNode } from './prepare-node.ts'
@@ -117,6 +118,7 @@ class ClusterScheduler<TClient> implements Scheduler<TClient> {
     const dialect: Dialect = options.dialect ?? (this.#ownDialect ??= await resolveDialect(options.url as string))
     if (dialect.store === undefined) throw new SchedError('SCHED_CAPABILITY_MISSING', `the dialect ${dialect.name} has locks but no store.`, { remedy: 'Give createScheduler a database for the ledger.' })
     const prepared = await prepareNode(dialect, options, this.#giveUp.signal, (finding) => this.#events.emit('warning', { finding }))
+    for (const finding of checkNumbers([...this.#tasks.values()] as TaskDefinition[], options.concurrency, options.clock.wallMs())) this.#events.emit('warning', { finding })
     const node = new RunningNode(prepared, [...this.#tasks.values()] as TaskDefinition[], options, this.#events, versions())
     await node.start()
     for (const signal of options.signals === false ? [] : options.signals) process.on(signal, this.#onSignal)

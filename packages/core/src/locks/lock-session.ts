@@ -42,6 +42,8 @@ export class LockSession {
   /** Calls and clearing up in flight. */
   readonly #work = new Set<Promise<unknown>>()
   #idleTimer: Timer | undefined
+  /** A renewal that has not been sent yet. */
+  #renewal: Promise<void> | undefined
 
   constructor(options: LockSessionOptions) {
     this.#options = options
@@ -137,13 +139,20 @@ export class LockSession {
     return first
   }
 
-  /** Proves everything that is held, now. @throws SchedError when the database could not be asked */
-  async refresh(): Promise<void> {
+  /** Proves everything that is held, now: one round trip for all who ask before it is sent. @throws SchedError when the database could not be asked */
+  refresh(): Promise<void> {
+    if (this.#renewal !== undefined) return this.#renewal
+    const renewal = this.#renew().finally(() => { if (this.#renewal === renewal) this.#renewal = undefined })
+    return this.#renewal = renewal
+  }
+
+  async #renew(): Promise<void> {
     const live = this.#live()
     if (live.length === 0) return
     const { source, leaseMs, clock } = this.#options
     const leftMs = live.reduce((least, holding) => Math.min(least, holding.leftMs()), this.#core.statementMs)
     await this.#slot.run('the renewal of the locks', async (connection) => {
+      this.#renewal = undefined
       const holdings = this.#live()
       if (holdings.length === 0) return
       const sent = startStopwatch(clock)
