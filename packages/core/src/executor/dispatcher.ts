@@ -16,6 +16,8 @@ import type { Workers } from './workers.ts'
 export interface DispatcherHooks {
   /** The node's lease turned out to be over: look at it now. */
   readonly onUnregistered: () => void
+  /** The ledger does not know tasks of this node (any more). */
+  readonly register: () => Promise<void>
   /** The database's clock must be read anew before anything fires. */
   readonly resample: () => Promise<void>
 }
@@ -64,7 +66,12 @@ export class Dispatcher {
 
   /** Definitions or states changed: this node claims only what it agrees with. */
   async reload(): Promise<void> {
-    const rows = await readTasks(this.#executor.ledger)
+    let rows = await readTasks(this.#executor.ledger)
+    if ([...this.#tasks.keys()].some((name) => !rows.has(name))) {
+      // The tables were made anew, or an old backup was restored: without a row the task would be silent for ever.
+      await this.#hooks.register()
+      rows = await readTasks(this.#executor.ledger)
+    }
     for (const task of this.#tasks.values()) {
       const row = rows.get(task.name)
       if (row === undefined) continue

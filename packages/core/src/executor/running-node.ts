@@ -78,7 +78,7 @@ export class RunningNode {
     this.#executor = executor
     this.#retention = new Retention(executor, definitions, options.retentionMs)
     this.#workers = new Workers({ concurrency: options.concurrency, maxQueued: options.maxQueued, full: options.full, onAbort: (error) => this.#error(error, 'the local workers') })
-    this.#dispatcher = new Dispatcher(executor, this.#workers, { onUnregistered: () => lease.beatSoon(), resample: () => this.#resample() })
+    this.#dispatcher = new Dispatcher(executor, this.#workers, { onUnregistered: () => lease.beatSoon(), register: () => this.#registerTasks(), resample: () => this.#resample() })
   }
 
   get nodeId(): string { return this.#lease.life.nodeId }
@@ -99,8 +99,7 @@ export class RunningNode {
     try {
       await this.#lease.start()
       await pruneNodes(this.#ledger)
-      const outcomes = await registerTasks(this.#ledger, this.#definitions.map(registrationOf), { nodeId: this.nodeId, revision: this.#options.revision })
-      for (const [task, outcome] of outcomes) if (outcome === 'superseded') this.#events.emit('definition.superseded', { task })
+      await this.#registerTasks()
       this.#dispatcher.arm(this.#definitions, await readTasks(this.#ledger))
       await this.#sweep()
       this.#dispatcher.timeLost()
@@ -167,6 +166,11 @@ export class RunningNode {
   #onLost(life: NodeLife): void {
     this.#missedBeats = true
     this.#events.emit('node.lost', { nodeId: life.nodeId, reason: life.judge() as SchedError })
+  }
+
+  async #registerTasks(): Promise<void> {
+    const outcomes = await registerTasks(this.#ledger, this.#definitions.map(registrationOf), { nodeId: this.nodeId, revision: this.#options.revision })
+    for (const [task, outcome] of outcomes) if (outcome === 'superseded') this.#events.emit('definition.superseded', { task })
   }
 
   /** Single-flight: dead nodes, orphaned rows and gates; what it freed is started at once. */

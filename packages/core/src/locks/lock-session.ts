@@ -131,12 +131,7 @@ export class LockSession {
   judge(): SchedError | undefined {
     // Locks that belong to the session are as good as its last proof, all alike.
     if (this.#core.tied && this.#proof.elapsedMs() < this.#keeper.goodForMs) return undefined
-    let first: SchedError | undefined
-    for (const holding of this.holdings) {
-      const lost = holding.judge()
-      first ??= lost
-    }
-    return first
+    return this.holdings.map((holding) => holding.judge()).find((lost) => lost !== undefined)
   }
 
   /** Proves everything that is held, now: one round trip for all who ask before it is sent. @throws SchedError when the database could not be asked */
@@ -180,8 +175,8 @@ export class LockSession {
   quarantine(): void {
     if (this.#state !== 'open' || !this.#core.tied) return
     this.#state = 'quarantined'
-    this.#rest()
     if (this.#holdings.size > 0) void this.#busy(() => this.#verify()).catch((error: unknown) => this.#renewalFailed(asError(error)))
+    else this.#rest()
   }
 
   /** Resolves when nothing is in flight any more, clearing up after aborted calls included. */
