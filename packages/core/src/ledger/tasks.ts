@@ -3,6 +3,7 @@ import { errorClassOf } from '../session/classified-error.ts'
 import type { SqlRow, SqlSession } from '../spi/sql-session.ts'
 import type { Ledger } from './ledger.ts'
 import { putMeta } from './migrate.ts'
+import { retireRemoved } from './retire.ts'
 
 export interface TaskRegistration {
   readonly taskName: string
@@ -63,10 +64,11 @@ export async function registerTasks(ledger: Ledger, tasks: readonly TaskRegistra
   const outcomes = new Map<string, RegistrationOutcome>()
   for (const task of tasks) {
     const row = stored.get(task.taskName)
-    const same = row !== undefined && row.definitionHash === task.definitionHash(row.override) && row.revision >= node.revision
+    const same = row !== undefined && row.state !== 'retired' && row.definitionHash === task.definitionHash(row.override) && row.revision >= node.revision
     outcomes.set(task.taskName, same ? 'current' : await registerTask(ledger, task, node))
   }
-  if ([...outcomes.values()].some((outcome) => outcome === 'created' || outcome === 'replaced')) await touchRegistry(ledger, 'change')
+  const retired = await retireRemoved(ledger, stored, new Set(outcomes.keys()), node)
+  if (retired.length > 0 || [...outcomes.values()].some((outcome) => outcome === 'created' || outcome === 'replaced')) await touchRegistry(ledger, 'change')
   return outcomes
 }
 
@@ -90,11 +92,13 @@ async function registerTask(ledger: Ledger, task: TaskRegistration, node: Carrie
 
 async function changeTask(ledger: Ledger, task: TaskRegistration, node: Carrier, sql: SqlSession): Promise<RegistrationOutcome> {
   const { tables, sql: { nowMs, lockRow, lockHint = '' }, namespace } = ledger
-  const { rows: [row] } = await sql.run({ text: `SELECT definition_hash, revision, override_spec FROM ${tables.tasks}${lockHint} WHERE namespace = ? AND task_name = ?${lockRow}`, params: [namespace, task.taskName] })
+  const { rows: [row] } = await sql.run({ text: `SELECT definition_hash, revision, state, override_spec FROM ${tables.tasks}${lockHint} WHERE namespace = ? AND task_name = ?${lockRow}`, params: [namespace, task.taskName] })
   const revision = row?.['revision'] as number
   const key = [namespace, task.taskName]
   const definitionHash = task.definitionHash(row?.['override_spec'] as string | null)
-  if (row?.['definition_hash'] === definitionHash) {
+  // A tombstone is lifted by a higher revision only: the one that set it does not have the task.
+  if (row?.['state'] === 'retired' && node.revision <= revision) return 'superseded'
+  if (row?.['definition_hash'] === definitionHash && row['state'] !== 'retired') {
     if (node.revision > revision) await sql.run({ text: `UPDATE ${tables.tasks} SET revision = ? WHERE namespace = ? AND task_name = ?`, params: [node.revision, ...key] })
     return 'current'
   }
@@ -105,7 +109,7 @@ async function changeTask(ledger: Ledger, task: TaskRegistration, node: Carrier,
     if (rows.length > 0) return 'superseded'
   }
   await sql.run({
-    text: `UPDATE ${tables.tasks} SET definition_hash = ?, spec = ?, revision = ?, defined_by = ?, armed_from = ${nowMs} WHERE namespace = ? AND task_name = ?`,
+    text: `UPDATE ${tables.tasks} SET definition_hash = ?, spec = ?, revision = ?, defined_by = ?, armed_from = ${nowMs}, state = CASE WHEN state = 'retired' THEN 'active' ELSE state END WHERE namespace = ? AND task_name = ?`,
     params: [definitionHash, task.spec, node.revision, node.nodeId, ...key],
   })
   return 'replaced'
