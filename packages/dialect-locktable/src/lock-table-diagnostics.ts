@@ -8,7 +8,8 @@ export function lockTableDiagnostics(store: StoreDialect, inner?: LockSource): L
   const kill = askInner?.kill?.bind(askInner)
   return {
     async sessions(connection, label) {
-      if (inner === undefined || askInner === undefined) return [] // a file has none
+      // A file has none; behind a transaction pooler none belongs to anybody, and native sources refuse to open one.
+      if (inner === undefined || askInner === undefined || connection.options.sharedSessions === true) return []
       return onInner(inner, connection, async (asking) => {
         const ids = await askInner.sessions(asking, label)
         return ids.filter((id) => id !== connection.id)

@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import { privatePostgres, privatePostgresObstacle, type PostgresVersion, type PrivatePostgres, type PrivatePostgresOptions } from './private-postgres.ts'
-import { privatePostgresName, requiredServers } from './required-servers.ts'
+import { privateMysql, privateMysqlObstacle, type MysqlTemplate, type PrivateMysql, type PrivateMysqlOptions } from './private-mysql.ts'
+import { privateMysqlName, privatePostgresName, requiredServers } from './required-servers.ts'
 import type { ServerName } from './server-table.ts'
 import { server, type AvailableServer } from './server.ts'
 
@@ -27,6 +28,21 @@ export function describePrivatePostgres(version: PostgresVersion,
   const reason = privatePostgresObstacle(version)
   if (reason === undefined) describe(`on a private PostgreSQL (${version})`, () => { define(start) })
   else skip(privatePostgresName, reason, () => { define(start) })
+}
+
+/** A suite whose tests start MySQL or MariaDB servers of their own, with `start`. */
+export function describePrivateMysql(templates: MysqlTemplate | readonly MysqlTemplate[],
+  define: (start: (options?: Omit<PrivateMysqlOptions, 'template'>) => Promise<PrivateMysql>, template: MysqlTemplate) => void): void {
+  for (const template of typeof templates === 'string' ? [templates] : templates) {
+    const start = async (options: Omit<PrivateMysqlOptions, 'template'> = {}): Promise<PrivateMysql> => {
+      const started = await privateMysql({ ...options, template })
+      if (!started.available) throw new Error(started.reason)
+      return started
+    }
+    const reason = privateMysqlObstacle(template)
+    if (reason === undefined) describe(`on a private server (${template})`, () => { define(start, template) })
+    else skip(privateMysqlName, reason, () => { define(start, template) })
+  }
 }
 
 function skip(name: string, reason: string, define: () => void): void {

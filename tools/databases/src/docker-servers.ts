@@ -32,16 +32,35 @@ function ping(address: { socketPath: string } | { host: string, port: number }):
   })
 }
 
+const password = 'sched-test-only'
+
+interface Recipe { readonly environment: Record<string, string>, readonly command: string[], readonly port: number, readonly ready: RegExp, url(host: string, port: number): string }
+
+const recipes: Record<ServerRow['protocol'], (image: string) => Recipe> = {
+  postgres: () => ({
+    environment: { POSTGRES_PASSWORD: password }, command: ['postgres', '-c', 'max_connections=300'], port: 5432, ready: /ready to accept connections/,
+    url: (host, port) => `postgresql://postgres:${password}@${host}:${port}/postgres`,
+  }),
+  mysql: (image) => {
+    const mariadb = image.startsWith('mariadb')
+    return {
+      environment: { MYSQL_ROOT_PASSWORD: password, MYSQL_DATABASE: 'test' }, port: 3306, ready: /ready for connections.*\s*.*port: 3306/,
+      command: ['--max-connections=300', ...(mariadb ? ['--performance-schema=ON', '--performance-schema-instrument=wait/lock/metadata/sql/mdl=ON'] : [])],
+      url: (host, port) => `${mariadb ? 'mariadb' : 'mysql'}://root:${password}@${host}:${port}/test`,
+    }
+  },
+}
+
 /** Starts the server's official image and returns its URL. The container lives as long as this process (testcontainers' reaper ends it). */
 export async function startContainer(server: ServerRow): Promise<string> {
   if (server.image === undefined) throw new Error(`${server.name} has no official image`)
   const { GenericContainer, Wait } = await import('testcontainers')   // slow to load, and not needed without Docker
-  const password = 'sched-test-only'
+  const recipe = recipes[server.protocol](server.image)
   const container = await new GenericContainer(server.image)
-    .withEnvironment({ POSTGRES_PASSWORD: password })
-    .withCommand(['postgres', '-c', 'max_connections=300'])
-    .withExposedPorts(5432)
-    .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))   // the first time it is only initialising
+    .withEnvironment(recipe.environment)
+    .withCommand(recipe.command)
+    .withExposedPorts(recipe.port)
+    .withWaitStrategy(server.protocol === 'postgres' ? Wait.forLogMessage(recipe.ready, 2) : Wait.forLogMessage(recipe.ready))   // PostgreSQL's first is only initialising; MySQL's has no port then
     .start()
-  return `postgresql://postgres:${password}@${container.getHost()}:${container.getMappedPort(5432)}/postgres`
+  return recipe.url(container.getHost(), container.getMappedPort(recipe.port))
 }

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { Client } from 'pg'
+import { dropMysqlDatabase, createMysqlDatabase, mysqlDatabases } from './fresh-mysql-database.ts'
+import { createPostgresDatabase, dropPostgresDatabase, postgresDatabases } from './fresh-postgres-database.ts'
+import { isMysqlUrl } from './mysql-connection.ts'
 
 const prefix = 'sched_test_'
 
@@ -10,47 +12,35 @@ export interface FreshDatabase extends AsyncDisposable {
   drop(): Promise<void>
 }
 
-/** An empty database of its own on this PostgreSQL server (or behind this PgBouncer), so that test files never see each other's tables. */
+interface Product {
+  create(serverUrl: string, name: string): Promise<void>
+  drop(serverUrl: string, name: string): Promise<void>
+  /** Names with the prefix. */
+  list(serverUrl: string, prefix: string): Promise<string[]>
+}
+
+const postgres: Product = { create: createPostgresDatabase, drop: dropPostgresDatabase, list: postgresDatabases }
+const mysql: Product = { create: createMysqlDatabase, drop: dropMysqlDatabase, list: mysqlDatabases }
+const productOf = (url: string): Product => (isMysqlUrl(url) ? mysql : postgres)
+
+/** An empty database of its own on this server (or behind this PgBouncer), so that test files never see each other's tables. */
 export async function freshDatabase(serverUrl: string): Promise<FreshDatabase> {
   // The time in the name lets `dropStaleDatabases` see what a killed run has left behind.
   const name = `${prefix}${Date.now()}_${randomBytes(4).toString('hex')}`
-  // template0: nobody can be connected to it, which would make the copy fail.
-  await run(serverUrl, `create database ${name} template template0`)
+  await productOf(serverUrl).create(serverUrl, name)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  const drop = async (): Promise<void> => { await run(serverUrl, `drop database if exists ${name} with (force)`) }
+  const drop = (): Promise<void> => productOf(serverUrl).drop(serverUrl, name)
   return { name, url: url.href, drop, [Symbol.asyncDispose]: drop }
 }
 
 /** Drops databases of `freshDatabase` that are older than this; returns how many there were. */
 export async function dropStaleDatabases(serverUrl: string, olderThanMs: number): Promise<number> {
-  const client = await connect(serverUrl)
-  try {
-    const { rows } = await client.query<{ datname: string }>('select datname from pg_database where starts_with(datname, $1)', [prefix])
-    const stale = rows.map(({ datname }) => datname).filter((name) => {
-      const createdAt = Number(name.slice(prefix.length).split('_')[0])
-      return /^\w+$/.test(name) && Date.now() - createdAt > olderThanMs
-    })
-    for (const name of stale) await client.query(`drop database if exists ${name} with (force)`)
-    return stale.length
-  } finally {
-    await client.end()
-  }
-}
-
-async function run(url: string, statement: string): Promise<void> {
-  const client = await connect(url)
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
-}
-
-async function connect(url: string): Promise<Client> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
-  // A connection that breaks between statements is reported here; the next statement then fails by itself.
-  client.on('error', () => {})
-  await client.connect()
-  return client
+  const names = await productOf(serverUrl).list(serverUrl, prefix)
+  const stale = names.filter((name) => {
+    const createdAt = Number(name.slice(prefix.length).split('_')[0])
+    return /^\w+$/.test(name) && Date.now() - createdAt > olderThanMs
+  })
+  for (const name of stale) await productOf(serverUrl).drop(serverUrl, name)
+  return stale.length
 }

@@ -1,5 +1,6 @@
-export { describeServer, describePrivatePostgres } from './describe-server.ts'
+export { describeServer, describePrivateMysql, describePrivatePostgres } from './describe-server.ts'
 export { freshDatabase, type FreshDatabase } from './fresh-database.ts'
+export { privateMysql, privateMysqlObstacle, type MysqlTemplate, type PrivateMysql, type PrivateMysqlOptions } from './private-mysql.ts'
 export { privatePostgres, privatePostgresObstacle, type PostgresVersion, type PrivatePostgres, type PrivatePostgresOptions, type StopMode } from './private-postgres.ts'
 export { requiredServers } from './required-servers.ts'
 export { server, type AvailableServer, type Server, type Unavailable } from './server.ts'

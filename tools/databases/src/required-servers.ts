@@ -2,13 +2,14 @@ import { serverTable } from './server-table.ts'
 
 /** Not a server but the means to start throw-away ones: can be required like a server. */
 export const privatePostgresName = 'postgres-private'
+export const privateMysqlName = 'mysql-private'
 
 /**
  * The names in SCHED_TEST_REQUIRE: what must be there, so that a missing one fails instead of being skipped.
  * A family (`pgbouncer`) stands for its members; a name that exists as such (`postgres`) stands for itself.
  */
 export function requiredServers(value: string | undefined = process.env.SCHED_TEST_REQUIRE): ReadonlySet<string> {
-  const known: string[] = [...serverTable.map(({ name }) => name), privatePostgresName]
+  const known: string[] = [...serverTable.map(({ name }) => name), privatePostgresName, privateMysqlName]
   const required = new Set<string>()
   for (const word of (value ?? '').split(',').map((part) => part.trim()).filter((part) => part !== '')) {
     const members = known.includes(word) ? [word] : known.filter((name) => name.startsWith(`${word}-`))

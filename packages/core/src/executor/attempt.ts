@@ -3,13 +3,13 @@ import { SchedError, asError, isSchedError } from '../errors.ts'
 import type { ExecutionRow } from '../ledger/execution-row.ts'
 import { clearGate, finishExecution, type AttemptEnd, type AttemptKey } from '../ledger/finish.ts'
 import { readBack } from '../ledger/read-back.ts'
-import { startExecution } from '../ledger/start.ts'
+import { startExecution, type StartOutcome, type StartRequest } from '../ledger/start.ts'
 import { createLeaseSignal, type LeaseSignal } from '../locks/lease-signal.ts'
 import { errorClassOf } from '../session/classified-error.ts'
 import { startStopwatch } from '../time/stopwatch.ts'
 import { sleep } from '../time/wait.ts'
 import type { ArmedTask } from './armed-task.ts'
-import type { AttemptRef } from './events.ts'
+import type { AttemptRef, SchedulerEvents } from './events.ts'
 import type { Executor } from './executor.ts'
 import type { NodeLife } from './node-lease.ts'
 import { settleRefused } from './settle-refused.ts'
@@ -33,6 +33,8 @@ export type AttemptOutcome =
 /** A handler that ignores its signal; in an object, because awaiting it is the caller's choice. */
 interface Stuck { readonly gateFreed: Promise<void> }
 
+type LockOutcome = SchedulerEvents['lock.acquire']['outcome']
+
 const ended: AttemptOutcome = { status: 'ended' }
 
 /** One attempt of one execution: veto, start, handler, finish, release, in this order (protocol, section 1). */
@@ -41,7 +43,7 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
   const task = armed.definition
   if (life.judge() !== undefined) return { status: 'unregistered' }
   const gated = task.overlap !== 'allow'
-  const hold = gated ? await executor.veto?.take(task.name) : undefined
+  const hold = gated ? await takeVeto(executor, task.name) : undefined
   if (hold === 'refused') {
     executor.events.emit('lock.foreign', { task: task.name, holder: await executor.veto?.holder(task.name) ?? null })
     return settleRefused(executor, armed, row, 'the lock of the task is held by somebody outside the ledger')
@@ -51,7 +53,7 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
   executor.owners.add(owner)
   let stuck: Stuck | undefined
   try {
-    const started = await startExecution(executor.ledger, { executionId: row.executionId, taskName: task.name, definitionHash: task.hash, nodeId: life.nodeId, owner, gated, manual: row.origin === 'manual' })
+    const started = await startTimed(executor, { executionId: row.executionId, taskName: task.name, definitionHash: task.hash, nodeId: life.nodeId, owner, gated, manual: row.origin === 'manual' })
     switch (started.status) {
       case 'busy': return await settleRefused(executor, armed, row, 'the previous run has not ended')
       case 'ineligible': return { status: 'ineligible' }
@@ -62,7 +64,7 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
       case 'started': break
     }
     const key: AttemptKey = { executionId: row.executionId, taskName: task.name, owner, fencingToken: started.fencingToken }
-    const attempt = new Attempt(executor, task, row, life, hold, key, started.attempt, started.dbNow - row.fireTime)
+    const attempt = new Attempt(executor, task, row, life, hold, key, started.attempt, started.dbNow - row.fireTime, row.origin === 'manual' ? 0 : armed.jitterMs)
     stuck = await attempt.run()
     return attempt.retryAt === undefined ? ended : { status: 'again', at: attempt.retryAt }
   } finally {
@@ -76,6 +78,27 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
   }
 }
 
+/** The veto lock, where there is one. */
+async function takeVeto({ veto, clock, events }: Executor, task: string): Promise<VetoHold | 'refused' | undefined> {
+  if (veto === undefined) return undefined
+  const watch = startStopwatch(clock)
+  const tell = (outcome: LockOutcome): void => events.emit('lock.acquire', { task, kind: 'veto', outcome, durationMs: watch.elapsedMs() })
+  const hold = await veto.take(task).catch((error: unknown) => { tell('failed'); throw error })
+  tell(hold === 'refused' ? 'refused' : 'acquired')
+  return hold
+}
+
+async function startTimed({ ledger, clock, events }: Executor, request: StartRequest): Promise<StartOutcome> {
+  const watch = startStopwatch(clock)
+  const tell = (outcome: LockOutcome): void => {
+    if (request.gated) events.emit('lock.acquire', { task: request.taskName, kind: 'gate', outcome, durationMs: watch.elapsedMs() })
+  }
+  const started = await startExecution(ledger, request).catch((error: unknown) => { tell('failed'); throw error })
+  if (started.status === 'started') tell('acquired')
+  else if (started.status === 'busy') tell('refused')
+  return started
+}
+
 class Attempt {
   readonly #executor: Executor
   readonly #task: TaskDefinition
@@ -85,11 +108,12 @@ class Attempt {
   readonly #key: AttemptKey
   readonly #number: number
   readonly #lateMs: number
+  readonly #jitterMs: number
   readonly #lease: LeaseSignal
   /** When the next attempt is due, by the database's clock. */
   retryAt: number | undefined
 
-  constructor(executor: Executor, task: TaskDefinition, row: ExecutionRow, life: NodeLife, hold: VetoHold | undefined, key: AttemptKey, number: number, lateMs: number) {
+  constructor(executor: Executor, task: TaskDefinition, row: ExecutionRow, life: NodeLife, hold: VetoHold | undefined, key: AttemptKey, number: number, lateMs: number, jitterMs: number) {
     this.#executor = executor
     this.#task = task
     this.#row = row
@@ -98,6 +122,7 @@ class Attempt {
     this.#key = key
     this.#number = number
     this.#lateMs = lateMs
+    this.#jitterMs = jitterMs
     this.#lease = createLeaseSignal(() => (life.judge() ?? hold?.judge()) as SchedError | undefined)
   }
 
@@ -117,7 +142,7 @@ class Attempt {
     this.#hold?.onLost((reason) => this.#lease.abort(reason))
     const watch = startStopwatch(clock)
     try {
-      events.emit('execution.started', { ...this.#ref, origin: this.#row.origin, attemptReason: this.#row.attemptReason, lateMs: this.#lateMs })
+      events.emit('execution.started', { ...this.#ref, origin: this.#row.origin, attemptReason: this.#row.attemptReason, lateMs: this.#lateMs, delayMs: this.#lateMs - this.#jitterMs, priority: this.#task.priority })
       const settled = await superviseHandler({
         // Once more, after the start's COMMIT and before the handler is called.
         run: () => { this.#lease.signal.throwIfAborted(); return this.#task.handler(context) },
@@ -126,6 +151,9 @@ class Attempt {
       if (context.completed) this.#completed(settled, watch.elapsedMs())
       else await this.#finish(settled, watch.elapsedMs())
       return settled.status === 'stuck' ? { gateFreed: this.#freeGateWhenSettled(settled.handler) } : undefined
+    } catch (error) {
+      events.emit('execution.unfinished', { ...this.#ref, error: asError(error), runMs: watch.elapsedMs() })
+      throw error
     } finally {
       this.#executor.running.delete(this.#key.executionId)
       forgetLife()
@@ -140,19 +168,19 @@ class Attempt {
 
   async #finish(settled: Settled, runMs: number): Promise<void> {
     const { events } = this.#executor
-    if (settled.status === 'threw' && isSchedError(settled.error, 'SCHED_FENCED')) return void events.emit('execution.fenced', { ...this.#ref, reason: settled.error })
+    if (settled.status === 'threw' && isSchedError(settled.error, 'SCHED_FENCED')) return void events.emit('execution.fenced', { ...this.#ref, reason: settled.error, runMs })
     const lost = this.#life.judge()
     // Nothing was sent, and nothing is sent now: in doubt the lease is lost.
-    if (lost !== undefined) return void events.emit('execution.fenced', { ...this.#ref, reason: lost })
+    if (lost !== undefined) return void events.emit('execution.fenced', { ...this.#ref, reason: lost, runMs })
     const end = this.#end(settled)
     const outcome = await this.#write(end, settled.status !== 'stuck')
-    if (outcome === 'fenced') return void events.emit('execution.fenced', { ...this.#ref, reason: new SchedError('SCHED_FENCED', `the execution had moved on when ${this.#task.name} finished.`) })
+    if (outcome === 'fenced') return void events.emit('execution.fenced', { ...this.#ref, reason: new SchedError('SCHED_FENCED', `the execution had moved on when ${this.#task.name} finished.`), runMs })
     const error = this.#lease.judge() ?? (settled.status === 'returned' ? undefined : asError(settled.error))
     if (end.state === 'succeeded') events.emit('execution.succeeded', { ...this.#ref, runMs })
-    else if (end.state === 'failed') events.emit('execution.failed', { ...this.#ref, error: error as Error })
+    else if (end.state === 'failed') events.emit('execution.failed', { ...this.#ref, error: error as Error, runMs })
     else {
       this.retryAt = this.#executor.databaseClock.nowMs() + end.delayMs
-      events.emit('execution.retry', { ...this.#ref, error: error as Error, reason: end.reason, delayMs: end.delayMs })
+      events.emit('execution.retry', { ...this.#ref, error: error as Error, reason: end.reason, delayMs: end.delayMs, runMs })
     }
     if (settled.status === 'stuck') events.emit('task.stuck', this.#ref)
   }
@@ -195,6 +223,7 @@ class Attempt {
 
   async #freeGateWhenSettled(handler: Promise<unknown>): Promise<void> {
     await handler
+    this.#executor.events.emit('task.unstuck', this.#ref)
     try {
       await clearGate(this.#executor.ledger, this.#task.name, this.#key.owner)
     } catch (error) {

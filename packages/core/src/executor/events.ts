@@ -2,6 +2,8 @@ import { asError, type SchedError } from '../errors.ts'
 import type { AttemptReason, Origin } from '../ledger/execution-row.ts'
 import type { LockHolder } from '../spi/lock-source.ts'
 import type { Finding } from '../spi/probe.ts'
+import type { EventLoopLag } from '../telemetry/event-loop-lag.ts'
+import { isOnlooker } from '../telemetry/onlooker.ts'
 
 /** An execution, as events name it. */
 export interface ExecutionRef {
@@ -12,6 +14,23 @@ export interface ExecutionRef {
 }
 
 export interface AttemptRef extends ExecutionRef { readonly attempt: number; readonly owner: string; readonly fencingToken: number }
+
+/** What this node knows at a heartbeat that succeeded. */
+export interface HeartbeatFacts {
+  readonly nodeId: string
+  readonly dbNow: number
+  readonly leaseMs: number
+  readonly heartbeatMs: number
+  /** How far the database's clock is ahead of this host's. */
+  readonly clockOffsetMs: number
+  readonly uncertaintyMs: number
+  /** Since when the oldest execution of the namespace that is due has been waiting for its start, on whatever node. 0: none is. */
+  readonly overdueMs: number
+  /** The local pool: attempts in hand, claims that wait for one of them to end, and how many there may be. */
+  readonly workers: { readonly busy: number; readonly waiting: number; readonly limit: number }
+  /** Since the heartbeat before. */
+  readonly loopLag: EventLoopLag
+}
 
 /** Every event and what it carries. Instants are epoch milliseconds by the database's clock. */
 export interface SchedulerEvents {
@@ -24,19 +43,29 @@ export interface SchedulerEvents {
   /** This node's lease is over: every attempt it runs is aborted, and it goes on under another id. */
   'node.lost': { readonly nodeId: string; readonly reason: SchedError }
   'node.registered': { readonly nodeId: string }
-  heartbeat: { readonly nodeId: string; readonly dbNow: number; readonly clockOffsetMs: number; readonly uncertaintyMs: number }
+  heartbeat: HeartbeatFacts
+  /** A heartbeat did not reach the database or was not answered in time; it is tried again. Also an `error`. */
+  'heartbeat.failed': { readonly nodeId: string; readonly error: Error }
+  /** The event loop did not turn for at least a lease: a handler held it, or the process was frozen. What ran here may have been taken over. */
+  'loop.blocked': { readonly nodeId: string; readonly blockedMs: number; readonly leaseMs: number }
   /** The stored definition of a task is another one, of a higher revision: this node does not claim it. */
   'definition.superseded': { readonly task: string }
   'slot.skipped': ExecutionRef & { readonly reason: string }
   /** This node was full and stood aside; an idle one may run the slot, else it is caught up. */
   'slot.left': { readonly task: string; readonly fireTime: number; readonly error: SchedError }
   'slot.missed': { readonly task: string; readonly count: number; readonly caughtUp: number | undefined }
-  'execution.started': AttemptRef & { readonly origin: Origin; readonly attemptReason: AttemptReason | null; readonly lateMs: number }
+  'execution.started': AttemptRef & { readonly origin: Origin; readonly attemptReason: AttemptReason | null; readonly lateMs: number
+    /** `lateMs` less the task's jitter: how long the start was waited for. */
+    readonly delayMs: number
+    readonly priority: number
+  }
   'execution.succeeded': AttemptRef & { readonly runMs: number }
-  'execution.failed': AttemptRef & { readonly error: Error }
-  'execution.retry': AttemptRef & { readonly error: Error; readonly reason: AttemptReason; readonly delayMs: number }
+  'execution.failed': AttemptRef & { readonly error: Error; readonly runMs: number }
+  'execution.retry': AttemptRef & { readonly error: Error; readonly reason: AttemptReason; readonly delayMs: number; readonly runMs: number }
   /** A late writer: the execution had moved on under another owner or token, and nothing of this attempt was written. */
-  'execution.fenced': AttemptRef & { readonly reason: Error }
+  'execution.fenced': AttemptRef & { readonly reason: Error; readonly runMs: number }
+  /** The attempt's end could not be written, for another reason than a database that is away. The sweep recovers it. */
+  'execution.unfinished': AttemptRef & { readonly error: Error; readonly runMs: number }
   'execution.recovered': ExecutionRef & { readonly state: 'retry' | 'failed'; readonly crashCount: number }
   /** Rows that a foreign open transaction holds; the server session that does must end first. */
   'recovery.blocked': { readonly what: readonly string[] }
@@ -44,6 +73,13 @@ export interface SchedulerEvents {
   'task.stalled': { readonly task: string; readonly reason: string }
   /** A handler ignored its signal. Its row has ended, its gate stays until it settles. */
   'task.stuck': AttemptRef
+  /** The handler of a stuck attempt has settled at last. */
+  'task.unstuck': AttemptRef
+  /**
+   * An attempt asked for the right to run. `veto`: the lock beside the ledger. `gate`: the start's transaction in the ledger, for every
+   * task but those with overlap `allow`. `failed`: the database could not be asked.
+   */
+  'lock.acquire': { readonly task: string; readonly kind: 'veto' | 'gate'; readonly outcome: 'acquired' | 'refused' | 'failed'; readonly durationMs: number }
   /** The lock of the task is held by somebody outside the ledger. */
   'lock.foreign': { readonly task: string; readonly holder: LockHolder | null }
 }
@@ -51,7 +87,7 @@ export interface SchedulerEvents {
 export type EventName = keyof SchedulerEvents
 export type Listener<N extends EventName> = (event: SchedulerEvents[N]) => void
 
-/** Typed events. A listener that throws is reported as an `error` event; without a listener, errors become process warnings. */
+/** Typed events. A listener that throws is reported as an `error` event; errors that nobody but onlookers hears become process warnings. */
 export class Events {
   readonly #listeners = new Map<EventName, Set<(event: never) => void>>()
 
@@ -64,7 +100,7 @@ export class Events {
 
   emit<N extends EventName>(name: N, event: SchedulerEvents[N]): void {
     const listeners = this.#listeners.get(name)
-    if (name === 'error' && (listeners === undefined || listeners.size === 0)) process.emitWarning((event as SchedulerEvents['error']).error)
+    if (name === 'error' && [...listeners ?? []].every(isOnlooker)) process.emitWarning((event as SchedulerEvents['error']).error)
     for (const listener of listeners ?? []) {
       try {
         (listener as Listener<N>)(event)

@@ -6,6 +6,7 @@ import { sweep } from '../ledger/sweep.ts'
 import { readTasks, registerTasks, touchRegistry } from '../ledger/tasks.ts'
 import { ownerLabel } from '../locks/owner-label.ts'
 import { safetyMarginMs } from '../session/safety-margin.ts'
+import { EventLoopWatch } from '../telemetry/event-loop-lag.ts'
 import { sleep } from '../time/wait.ts'
 import { CarriedDefinitions } from './carried-definitions.ts'
 import { DatabaseClock } from './database-clock.ts'
@@ -40,11 +41,13 @@ export class RunningNode {
   readonly #owners = new Set<string>()
   readonly #carried: CarriedDefinitions
   readonly #retention: Retention
+  readonly #loop = new EventLoopWatch()
   #carrying: Promise<void> | undefined
   #registry: string | undefined
   #sweeping: Promise<void> | undefined
   #resampling: Promise<void> | undefined
   #missedBeats = false
+  #blockTold = false
   #stopping = false
 
   constructor(prepared: PreparedNode, definitions: readonly TaskDefinition[], options: CheckedOptions<never>, events: Events, versions: string) {
@@ -63,8 +66,8 @@ export class RunningNode {
       node: { label: ownerLabel(), revision: options.revision, versions },
       onBeat: (beat, sent) => { this.#sessions.renewed(sent); this.#onBeat(beat) },
       onLost: (life) => this.#onLost(life),
-      onRegistered: (life) => events.emit('node.registered', { nodeId: life.nodeId }),
-      onError: (error) => { this.#missedBeats = true; this.#error(error, 'the heartbeat') },
+      onRegistered: (life) => { events.emit('node.registered', { nodeId: life.nodeId }); this.#tellBlock(life.nodeId, this.#loop.longestMs) },
+      onError: (error) => { this.#missedBeats = true; events.emit('heartbeat.failed', { nodeId: this.nodeId, error }); this.#error(error, 'the heartbeat') },
     })
     const lease = this.#lease
     const executor: Executor = {
@@ -97,6 +100,7 @@ export class RunningNode {
   /** Registers node and tasks, settles what was missed, and arms the plan. Ends what it began when it fails. */
   async start(): Promise<void> {
     try {
+      this.#loop.start()
       await this.#lease.start()
       await pruneNodes(this.#ledger)
       await this.#registerTasks()
@@ -135,6 +139,7 @@ export class RunningNode {
     } catch (thrown) {
       this.#error(asError(thrown), 'retiring the node')
     } finally {
+      this.#loop.stop()
       this.#sessions.close()
     }
   }
@@ -149,7 +154,7 @@ export class RunningNode {
   }
 
   #onBeat(beat: Heartbeat): void {
-    this.#events.emit('heartbeat', { nodeId: this.nodeId, dbNow: beat.dbNow, clockOffsetMs: this.#databaseClock.offsetMs(), uncertaintyMs: this.#databaseClock.uncertaintyMs() })
+    this.#tellBeat(beat)
     if (this.#registry !== undefined && this.#registry !== beat.registry) this.#background(this.#dispatcher.reload(), 'reading the tasks')
     this.#registry = beat.registry
     if (beat.orphans > 0 || beat.running > this.#owners.size || beat.gates > this.#owners.size) this.#background(this.#sweep(), 'the sweep')
@@ -161,6 +166,25 @@ export class RunningNode {
       this.#missedBeats = false
       this.#dispatcher.timeLost()
     }
+  }
+
+  #tellBeat({ dbNow, nearestDueAt }: Heartbeat): void {
+    const { leaseMs, heartbeatMs, concurrency } = this.#options
+    const loopLag = this.#loop.take()
+    this.#tellBlock(this.nodeId, loopLag.maxMs)
+    this.#blockTold = false
+    this.#events.emit('heartbeat', {
+      nodeId: this.nodeId, dbNow, leaseMs, heartbeatMs, clockOffsetMs: this.#databaseClock.offsetMs(), uncertaintyMs: this.#databaseClock.uncertaintyMs(),
+      overdueMs: Math.max(0, dbNow - (nearestDueAt ?? dbNow)), workers: { busy: this.#workers.busy, waiting: this.#workers.waiting, limit: concurrency }, loopLag,
+    })
+  }
+
+  /** Once per block: at the new life that a lost lease brings, or at the next heartbeat. */
+  #tellBlock(nodeId: string, blockedMs: number): void {
+    const { leaseMs } = this.#options
+    if (blockedMs < leaseMs || this.#blockTold) return
+    this.#blockTold = true
+    this.#events.emit('loop.blocked', { nodeId, blockedMs, leaseMs })
   }
 
   #onLost(life: NodeLife): void {

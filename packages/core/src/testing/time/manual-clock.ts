@@ -30,6 +30,9 @@ export interface ManualClock extends Clock {
   jumpWall(ms: number): void
   /** The host sleeps for `ms`: the monotonic clock stands still, the wall clock and the rest of the world go on. */
   suspend(ms: number): Promise<void>
+  /** The two ends of `suspend`, for a world in which other processes go on meanwhile. */
+  fallAsleep(): void
+  wakeUp(): void
   /** As SIGSTOP: nothing of this process happens, while both its clocks go on. */
   freeze(): void
   /** As SIGCONT: what was held back happens in the next step; timers first, or what came from outside first. */
@@ -76,6 +79,8 @@ class ProcessClock implements ManualClock {
   #wake: Appointment | undefined
   #wakeAt = Infinity
   #order = 0
+  /** Since a thaw: overdue timers ring before what came from outside. */
+  #timersFirst = false
 
   constructor(timeline: Timeline, worldStart: number, { skewMs = 0, driftPpm = 0 }: ManualClockOptions) {
     this.timeline = timeline
@@ -113,17 +118,22 @@ class ProcessClock implements ManualClock {
   jumpWall(ms: number): void { this.#jumpedMs += ms }
 
   async suspend(ms: number): Promise<void> {
-    if (this.#asleepSince !== undefined) throw new Error('the host is suspended already')
-    this.#asleepSince = this.timeline.nowMs
-    this.#disarm()
-    try {
-      await this.timeline.advance(ms)
-    } finally {
-      this.#sleptMs += this.timeline.nowMs - this.#asleepSince
-      this.#asleepSince = undefined
-      this.#catchUp('timers')
-    }
+    this.fallAsleep()
+    await this.timeline.advance(ms)
+    this.wakeUp()
     await this.timeline.advance(0)
+  }
+
+  fallAsleep(): void {
+    this.#asleepSince ??= this.timeline.nowMs
+    this.#disarm()
+  }
+
+  wakeUp(): void {
+    if (this.#asleepSince === undefined) return
+    this.#sleptMs += this.timeline.nowMs - this.#asleepSince
+    this.#asleepSince = undefined
+    this.#catchUp('timers')
   }
 
   freeze(): void {
@@ -147,9 +157,10 @@ class ProcessClock implements ManualClock {
 
   deliver(happen: () => void): void {
     if (this.#state === 'halted') return
+    if (!this.#stands && this.#outside.length === 0) return happen()
     // What is held back already comes first.
-    if (this.#stands || this.#outside.length > 0) this.#outside.push(happen)
-    else happen()
+    this.#outside.push(happen)
+    if (!this.#stands && !this.#timersFirst) this.#takeIn()
   }
 
   sibling(options: Omit<ManualClockOptions, 'startAt'> = {}): ManualClock { return new ProcessClock(this.timeline, this.#worldStart, options) }
@@ -161,15 +172,24 @@ class ProcessClock implements ManualClock {
 
   #catchUp(first: 'timers' | 'outside'): void {
     if (this.#stands) return
-    if (first === 'timers') this.#arm()
-    for (let left = this.#outside.length; left > 0; left -= 1) this.timeline.at(this.timeline.nowMs, () => { if (!this.#stands) this.#outside.shift()?.() })
+    this.#timersFirst = first === 'timers'
+    if (first === 'outside') this.#outside.forEach(() => { this.#takeIn() })
     this.#arm()
+  }
+
+  /** One of the things that came from outside meanwhile, in a step of its own. */
+  #takeIn(): void {
+    this.timeline.at(this.timeline.nowMs, () => { if (!this.#stands) this.#outside.shift()?.() })
   }
 
   /** One appointment with the timeline, for the timer that is due first. */
   #arm(): void {
     if (this.#stands) return
     const next = this.#soonest()
+    if (this.#timersFirst && !(next !== undefined && next.dueAt <= this.monotonicMs())) {
+      this.#timersFirst = false
+      this.#outside.forEach(() => { this.#takeIn() })
+    }
     if (next === undefined) return this.#disarm()
     // The last bits of a fraction must not make a timer late for ever.
     const at = this.timeline.nowMs + Math.max(0, (next.dueAt - this.monotonicMs()) / this.#rate)
