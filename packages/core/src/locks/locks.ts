@@ -75,7 +75,10 @@ export interface OwnLock {
   readonly sessionId: string | number | undefined
 }
 
-/** Locks on a database. Not re-entrant: a second request for a name is refused, its owner's included. */
+/**
+ * Locks on a database. Not re-entrant: a second request for a name is refused, its owner's included. A held native lock keeps the
+ * process alive by its connection, as any open connection does; once nothing is held, or after `close`, nothing does.
+ */
 export interface Locks extends AsyncDisposable {
   /** One attempt. Contention is a result; @throws SchedError for everything else. */
   tryAcquire(name: string, options?: TryAcquireOptions): Promise<TryAcquireOutcome>

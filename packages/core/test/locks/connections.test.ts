@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest'
+import { resolveDialect } from '../../src/dialect/resolve.ts'
+import { describePlaces, describePostgres, eventually, locksOn, pause } from './places.ts'
+import { recordingDialect } from './recording-dialect.ts'
+
+describePlaces((place) => {
+  it('P12: 200 acquire and release cycles use one session and leave no residue', async () => {
+    const { dialect, opened } = recordingDialect(await resolveDialect(place.url))
+    const locks = locksOn(place, { dialect })
+    for (let round = 0; round < 200; round += 1) await (await locks.acquire(`cycle ${round % 7}`, { waitMs: 1000 })).release()
+    expect(opened).toEqual(['pulse'])
+    expect(await place.residue()).toEqual({ sessions: place.kind === 'sqlite' ? 0 : 1, locks: 0 })
+    await locks.close()
+    await dialect.close()
+    await eventually(async () => (await place.residue()).sessions === 0)
+  }, 20_000)
+
+  it('P12: nothing held: no heartbeat, and soon no session', async () => {
+    const { dialect, opened, calls } = recordingDialect(await resolveDialect(place.url))
+    const locks = locksOn(place, { dialect, leaseMs: 1500, heartbeatMs: 300 })
+    const lease = await locks.acquire('brief', { waitMs: 0 })
+    await pause(800)
+    expect(calls.filter(({ method }) => method === 'refresh').length).toBeGreaterThanOrEqual(1)
+    await lease.release()
+    const sent = calls.length
+    await pause(1200)
+    expect(calls).toHaveLength(sent)
+    expect(await place.residue()).toEqual({ sessions: 0, locks: 0 })
+    // And opened again when needed.
+    await locks.with('brief', () => undefined)
+    expect(opened).toEqual(['pulse', 'pulse'])
+    expect(locks.events).toEqual([])
+    await locks.close()
+    await dialect.close()
+  })
+
+  it('P12: one session and one renewal per heartbeat, however many locks are held', async () => {
+    const { dialect, opened, calls } = recordingDialect(await resolveDialect(place.url))
+    const locks = locksOn(place, { dialect, leaseMs: 3000, heartbeatMs: 500 })
+    const leases = await Promise.all(Array.from({ length: 300 }, (_, index) => locks.acquire(`many ${index}`, { waitMs: 0 })))
+    const before = calls.filter(({ method }) => method === 'refresh').length
+    await pause(2200)
+    const beats = calls.filter(({ method }) => method === 'refresh').length - before
+    expect(beats).toBeGreaterThanOrEqual(3)
+    expect(beats).toBeLessThanOrEqual(5)
+    expect(opened).toEqual(['pulse'])
+    for (const lease of leases) expect(lease.signal.aborted).toBe(false)
+    const released = await Promise.all(leases.map((lease) => lease.release()))
+    expect(released.every(({ status }) => status === 'released')).toBe(true)
+    expect((await place.residue()).locks).toBe(0)
+    await locks.close()
+    await dialect.close()
+  }, 20_000)
+})
+
+describePostgres((place) => {
+  it('P12: no statement of ours runs for long, and none is open, while a lock is held', async () => {
+    const locks = locksOn(place, { leaseMs: 1000, heartbeatMs: 100 })
+    await using lease = await locks.acquire('watched', { waitMs: 0 })
+    for (let look = 0; look < 20; look += 1) {
+      const rows = await place.query("select state, xact_start from pg_stat_activity where datname = current_database() and application_name like 'sched:%'")
+      expect(rows.every(({ state }) => state !== 'idle in transaction')).toBe(true)
+      await pause(20)
+    }
+    expect(lease.signal.aborted).toBe(false)
+  })
+})
