@@ -17,6 +17,8 @@ export interface NodeLeaseOptions {
   heartbeatMs: number
   marginMs: number
   node: Omit<NodeRegistration, 'nodeId'>
+  /** Right before a heartbeat is sent: what is overdue on the same session must not be kept alive by it. */
+  beforeBeat: () => void
   /** A heartbeat statement sent at `sent` succeeded. */
   onBeat: (beat: Heartbeat, sent: Stopwatch) => void
   /** The life is over; a new one follows as soon as the database answers. */
@@ -156,6 +158,7 @@ export class NodeLease {
       await this.#pause(failures === 0 ? heartbeatMs : Math.min(heartbeatMs, 50 * 2 ** Math.min(failures - 1, 10)))
       if (signal.aborted) return
       try {
+        this.#options.beforeBeat()
         if (this.life.judge() !== undefined) await this.#newLife()
         else await this.#beat()
         failures = 0

@@ -1,8 +1,8 @@
 import { SchedError } from '../errors.ts'
 import type { PulseSession } from '../ledger/ledger.ts'
 import { LockSession } from '../locks/lock-session.ts'
-import { ownerLabel, sessionLabel } from '../locks/owner-label.ts'
-import { openGuarded, reachDatabase } from '../locks/reach-database.ts'
+import { ownerLabel, sessionLabel } from '../session/owner-label.ts'
+import { openGuarded, reachDatabase } from '../session/reach-database.ts'
 import type { GuardedSession } from '../session/guarded-session.ts'
 import { StoreSession } from '../session/store-session.ts'
 import type { OpenTransaction } from '../session/transaction-session.ts'
@@ -47,10 +47,14 @@ export class NodeSessions {
   /** The session of the veto locks, opened again after a loss. */
   lockSession(): Promise<LockSession> {
     const current = this.#locks
-    if (current !== undefined && current.session.lost === undefined) return Promise.resolve(current.locks)
+    // In quarantine it says so itself, and ends with its last lock.
+    if (current !== undefined && current.session.lost === undefined && current.locks.state !== 'closed') return Promise.resolve(current.locks)
     this.#opening ??= this.#openLocks().finally(() => { this.#opening = undefined })
     return this.#opening
   }
+
+  /** Destroys the session of the veto locks when they are overdue. */
+  judgeLocks(): void { this.#locks?.locks.judge() }
 
   /** A heartbeat statement sent at `sent` succeeded: the locks on the same session are proved by it. */
   renewed(sent: Stopwatch): void {
@@ -75,9 +79,10 @@ export class NodeSessions {
     const { veto, options: { clock, random, leaseMs, heartbeatMs, url }, onLockSessionLost } = this.#options
     if (veto === undefined) throw new RangeError('there are no veto locks in this set-up')
     const { source, probe } = veto
-    const session = await (this.#sharedPulse?.open() ?? openGuarded('lock', (signal) => source.open('pulse', this.#openOptions(signal)), { clock, deadlineMs: heartbeatMs, classify: (error) => source.classify(error), url }))
+    const open = (): Promise<GuardedSession<LockConnection>> => this.#sharedPulse?.open() ?? openGuarded('lock', (signal) => source.open('pulse', this.#openOptions(signal)), { clock, deadlineMs: heartbeatMs, classify: (error) => source.classify(error), url })
+    const session = await open()
     const locks = new LockSession({
-      source, capabilities: probe.capabilities, session, heartbeat: this.#sharedPulse === undefined ? 'own' : 'external', leaseMs, heartbeatMs, ownerLabel: ownerLabel(), clock, random,
+      source, capabilities: probe.capabilities, session, reopen: open, heartbeat: this.#sharedPulse === undefined ? 'own' : 'external', leaseMs, heartbeatMs, ownerLabel: ownerLabel(), clock, random,
       onEvent: (event) => { if (event.kind === 'lock.session-lost' || event.kind === 'lock.release-failed') onLockSessionLost(event.error) },
     })
     locks.renewed(startStopwatch(clock))

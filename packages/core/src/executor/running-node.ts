@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { pruneNodes } from '../ledger/nodes.ts'
 import { sweep } from '../ledger/sweep.ts'
 import { readTasks, registerTasks, touchRegistry } from '../ledger/tasks.ts'
-import { ownerLabel } from '../locks/owner-label.ts'
+import { ownerLabel } from '../session/owner-label.ts'
 import { safetyMarginMs } from '../session/safety-margin.ts'
 import { EventLoopWatch } from '../telemetry/event-loop-lag.ts'
 import { sleep } from '../time/wait.ts'
@@ -64,6 +64,7 @@ export class RunningNode {
       ledger: this.#ledger, pulse: this.#sessions.pulse, clock, databaseClock: this.#databaseClock, leaseMs, heartbeatMs,
       marginMs: safetyMarginMs(leaseMs, prepared.clockUncertaintyMs),
       node: { label: ownerLabel(), revision: options.revision, versions },
+      beforeBeat: () => this.#sessions.judgeLocks(),
       onBeat: (beat, sent) => { this.#sessions.renewed(sent); this.#onBeat(beat) },
       onLost: (life) => this.#onLost(life),
       onRegistered: (life) => { events.emit('node.registered', { nodeId: life.nodeId }); this.#tellBlock(life.nodeId, this.#loop.longestMs) },

@@ -6,7 +6,7 @@ import type { Reservation } from './holding-registry.ts'
 import type { LockEvent } from './lock-events.ts'
 import type { LockSetUp, SetUpContext } from './lock-set-up.ts'
 import { LockSession } from './lock-session.ts'
-import { ownerLabel } from './owner-label.ts'
+import { ownerLabel } from '../session/owner-label.ts'
 import { untilAborted } from './until-aborted.ts'
 
 // A session that holds nothing is kept this long for the next lock.

@@ -13,8 +13,8 @@ import type { Fence } from './lock-attempt.ts'
 import type { LockEvent } from './lock-events.ts'
 import { ensureLockTable } from './lock-table.ts'
 import { checkHeartbeat, type CheckedLocksOptions } from './locks-options.ts'
-import { sessionLabel } from './owner-label.ts'
-import { openGuarded, reachDatabase, type ReachOptions } from './reach-database.ts'
+import { sessionLabel } from '../session/owner-label.ts'
+import { openGuarded, reachDatabase, type ReachOptions } from '../session/reach-database.ts'
 
 /** What is known once the database has been looked at. */
 export interface LockSetUp {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { openGuarded, reachDatabase, type ReachOptions } from '../../src/locks/reach-database.ts'
+import { openGuarded, reachDatabase, type ReachOptions } from '../../src/session/reach-database.ts'
 import type { ErrorClass } from '../../src/spi/error-class.ts'
 import { manualClock, settle } from '../manual-clock.ts'
 

@@ -1,6 +1,6 @@
 import { SchedError, asError, isSchedError } from '../errors.ts'
-import { classifiedError } from '../session/classified-error.ts'
-import { GuardedSession, type Destroyable } from '../session/guarded-session.ts'
+import { classifiedError } from './classified-error.ts'
+import { GuardedSession, type Destroyable } from './guarded-session.ts'
 import type { ErrorClass } from '../spi/error-class.ts'
 import { redactSecrets } from '../spi/redact.ts'
 import type { Clock } from '../time/clock.ts'
