@@ -50,7 +50,7 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
   }
   // In memory before the start is sent and until its gate is free: a sweep of this node must not take it for an orphan.
   const owner = randomUUID()
-  executor.owners.add(owner)
+  executor.owners.set(owner, { gated })
   let stuck: Stuck | undefined
   try {
     const started = await startTimed(executor, { executionId: row.executionId, taskName: task.name, definitionHash: task.hash, nodeId: life.nodeId, owner, gated, manual: row.origin === 'manual' })

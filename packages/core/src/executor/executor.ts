@@ -22,7 +22,7 @@ export interface Executor {
   readonly life: NodeLife
   readonly veto: Veto | undefined
   /** Owners of attempts in flight, running or stuck: from before their start is sent until their gate is free. */
-  readonly owners: Set<string>
+  readonly owners: Map<string, { readonly gated: boolean }>
   /** The running attempts by execution: the way to abort one. */
   readonly running: Map<string, (reason: SchedError) => void>
   /** Aborts when the drain's deadline has passed: handlers are to stop. */

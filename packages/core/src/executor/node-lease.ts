@@ -19,6 +19,8 @@ export interface NodeLeaseOptions {
   node: Omit<NodeRegistration, 'nodeId'>
   /** Right before a heartbeat is sent: what is overdue on the same session must not be kept alive by it. */
   beforeBeat: () => void
+  /** Why this node must not be kept alive, asked before each heartbeat: its life ends, and no other begins until the reason has gone. */
+  mustEnd?: () => SchedError | undefined
   /** A heartbeat statement sent at `sent` succeeded. */
   onBeat: (beat: Heartbeat, sent: Stopwatch) => void
   /** The life is over; a new one follows as soon as the database answers. */
@@ -32,7 +34,7 @@ export interface NodeLeaseOptions {
  * last successful heartbeat was *sent*; in doubt it is over (P5).
  */
 export class NodeLife {
-  readonly nodeId: string = randomUUID()
+  readonly nodeId: string
   readonly #goodForMs: number
   readonly #clock: Clock
   readonly #listeners = new Set<(reason: SchedError) => void>()
@@ -40,7 +42,8 @@ export class NodeLife {
   #timer: Timer | undefined
   #lost: SchedError | undefined
 
-  constructor(clock: Clock, sent: Stopwatch, goodForMs: number) {
+  constructor(clock: Clock, sent: Stopwatch, goodForMs: number, nodeId: string = randomUUID()) {
+    this.nodeId = nodeId
     this.#clock = clock
     this.#sent = sent
     this.#goodForMs = goodForMs
@@ -98,6 +101,8 @@ export class NodeLease {
   #life: NodeLife | undefined
   #loop: Promise<void> | undefined
   #wake: (() => void) | undefined
+  /** The life that was ended because of `mustEnd`. */
+  #ended: NodeLife | undefined
 
   constructor(options: NodeLeaseOptions) { this.#options = options }
 
@@ -159,7 +164,9 @@ export class NodeLease {
       if (signal.aborted) return
       try {
         this.#options.beforeBeat()
-        if (this.life.judge() !== undefined) await this.#newLife()
+        const reason = this.#options.mustEnd?.()
+        if (reason !== undefined) await this.#endLife(reason)
+        else if (this.life.judge() !== undefined) await this.#newLife()
         else await this.#beat()
         failures = 0
       } catch (thrown) {
@@ -190,6 +197,16 @@ export class NodeLease {
   async #loseLife(why: string): Promise<void> {
     this.life.lose(new SchedError('SCHED_LEASE_LOST', `${why}.`, { details: { nodeId: this.life.nodeId } }))
     await this.#newLife()
+  }
+
+  async #endLife(reason: SchedError): Promise<void> {
+    const { life } = this
+    if (this.#ended === life) return
+    life.lose(reason)
+    const { pulse, ledger } = this.#options
+    // Its holder reads the loss at its next look, so another instance may take over without waiting for the lease.
+    await pulse.run('retiring the node', retireNode(ledger, life.nodeId))
+    this.#ended = life
   }
 
   async #newLife(): Promise<void> {

@@ -7,7 +7,9 @@ import { readTasks, registerTasks, touchRegistry } from '../ledger/tasks.ts'
 import { ownerLabel } from '../session/owner-label.ts'
 import { safetyMarginMs } from '../session/safety-margin.ts'
 import { EventLoopWatch } from '../telemetry/event-loop-lag.ts'
+import type { Stopwatch } from '../time/stopwatch.ts'
 import { sleep } from '../time/wait.ts'
+import { WorkerLease } from '../worker-pulse/worker-lease.ts'
 import { CarriedDefinitions } from './carried-definitions.ts'
 import { DatabaseClock } from './database-clock.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -32,13 +34,13 @@ export class RunningNode {
   readonly #definitions: readonly TaskDefinition[]
   readonly #sessions: NodeSessions
   readonly #ledger: Ledger
-  readonly #lease: NodeLease
+  readonly #lease: NodeLease | WorkerLease
   readonly #executor: Executor
   readonly #workers: Workers
   readonly #dispatcher: Dispatcher
   readonly #databaseClock: DatabaseClock
   readonly #interrupt = new AbortController()
-  readonly #owners = new Set<string>()
+  readonly #owners = new Map<string, { readonly gated: boolean }>()
   readonly #carried: CarriedDefinitions
   readonly #retention: Retention
   readonly #loop = new EventLoopWatch()
@@ -54,27 +56,31 @@ export class RunningNode {
     const { store, tables, namespace } = prepared
     this.#options = options
     this.#events = events
-    this.#definitions = definitions
     this.#databaseClock = new DatabaseClock(options.clock)
-    this.#sessions = new NodeSessions({ ...prepared, options, onLockSessionLost: (error) => this.#error(error, 'the session of the veto locks') })
+    const onLockSessionLost = (error: Error): void => this.#error(error, 'the session of the veto locks')
+    this.#sessions = new NodeSessions({ ...prepared, options, onLockSessionLost })
     this.#ledger = { namespace, tables, sql: store.sql, overrides: store.overrides ?? {}, store: this.#sessions.store }
     this.#carried = new CarriedDefinitions(this.#ledger, definitions)
     const { clock, random, leaseMs, heartbeatMs } = options
-    this.#lease = new NodeLease({
-      ledger: this.#ledger, pulse: this.#sessions.pulse, clock, databaseClock: this.#databaseClock, leaseMs, heartbeatMs,
+    const leaseOptions = {
+      ledger: this.#ledger, clock, databaseClock: this.#databaseClock, leaseMs, heartbeatMs,
       marginMs: safetyMarginMs(leaseMs, prepared.clockUncertaintyMs),
       node: { label: ownerLabel(), revision: options.revision, versions },
-      beforeBeat: () => this.#sessions.judgeLocks(),
-      onBeat: (beat, sent) => { this.#sessions.renewed(sent); this.#onBeat(beat) },
-      onLost: (life) => this.#onLost(life),
-      onRegistered: (life) => { events.emit('node.registered', { nodeId: life.nodeId }); this.#tellBlock(life.nodeId, this.#loop.longestMs) },
-      onError: (error) => { this.#missedBeats = true; events.emit('heartbeat.failed', { nodeId: this.nodeId, error }); this.#error(error, 'the heartbeat') },
+      onBeat: (beat: Heartbeat, sent: Stopwatch) => { this.#sessions.renewed(sent); this.#onBeat(beat) },
+      onLost: (life: NodeLife) => this.#onLost(life),
+      onRegistered: (life: NodeLife) => { events.emit('node.registered', { nodeId: life.nodeId }); this.#tellBlock(life.nodeId, this.#loop.longestMs) },
+      onError: (error: Error) => { this.#missedBeats = true; events.emit('heartbeat.failed', { nodeId: this.nodeId, error }); this.#error(error, 'the heartbeat') },
+    }
+    const worker = options.pulse === 'main' ? undefined : new WorkerLease({
+      ...leaseOptions, url: options.url as string, probe: prepared.probe, veto: prepared.veto, abortGraceMs: options.abortGraceMs, onLockSessionLost,
     })
-    const lease = this.#lease
+    const lease = worker ?? new NodeLease({ ...leaseOptions, pulse: this.#sessions.pulse, beforeBeat: () => this.#sessions.judgeLocks() })
+    this.#lease = lease
+    this.#definitions = worker?.watched(definitions) ?? definitions
     const executor: Executor = {
       ledger: this.#ledger, clock, random, databaseClock: this.#databaseClock, events, leaseMs, heartbeatMs, abortGraceMs: options.abortGraceMs,
       get life() { return lease.life },
-      veto: prepared.veto === undefined ? undefined : new LockVeto(namespace, clock, () => this.#sessions.lockSession()),
+      veto: prepared.veto === undefined ? undefined : worker?.veto ?? new LockVeto(namespace, clock, () => this.#sessions.lockSession()),
       owners: this.#owners, running: new Map(), interrupt: this.#interrupt.signal,
       transactionBudgetMs: store.transactionBudget === undefined ? undefined : store.transactionBudget * leaseMs,
       openTransaction: () => this.#sessions.openTransaction(),
@@ -158,7 +164,7 @@ export class RunningNode {
     this.#tellBeat(beat)
     if (this.#registry !== undefined && this.#registry !== beat.registry) this.#background(this.#dispatcher.reload(), 'reading the tasks')
     this.#registry = beat.registry
-    if (beat.orphans > 0 || beat.running > this.#owners.size || beat.gates > this.#owners.size) this.#background(this.#sweep(), 'the sweep')
+    if (beat.orphans > 0 || this.#unknown(beat)) this.#background(this.#sweep(), 'the sweep')
     if (this.#retention.due) this.#background(this.#retention.run(() => this.#stopping), 'deleting old executions')
     if (beat.cancels > 0) this.#background(obeyCancels(this.#executor), 'obeying a cancellation')
     if (beat.uncarried > 0) this.#background(this.#carry(), 'looking after definitions')
@@ -193,6 +199,12 @@ export class RunningNode {
     this.#events.emit('node.lost', { nodeId: life.nodeId, reason: life.judge() as SchedError })
   }
 
+  /** The ledger has more under this node's id than its memory: the answer to a start, or to a finish, was lost. */
+  #unknown({ running, gates }: Heartbeat): boolean {
+    const gated = [...this.#owners.values()].filter((owner) => owner.gated).length
+    return running > this.#executor.running.size || gates > gated
+  }
+
   async #registerTasks(): Promise<void> {
     const outcomes = await registerTasks(this.#ledger, this.#definitions.map(registrationOf), { nodeId: this.nodeId, revision: this.#options.revision })
     for (const [task, outcome] of outcomes) if (outcome === 'superseded') this.#events.emit('definition.superseded', { task })
@@ -205,7 +217,7 @@ export class RunningNode {
   }
 
   async #sweepOnce(): Promise<void> {
-    const { recovered, blocked } = await sweep(this.#ledger, { nodeId: this.nodeId, owners: () => this.#owners, rule: recoveryRule })
+    const { recovered, blocked } = await sweep(this.#ledger, { nodeId: this.nodeId, owners: () => new Set(this.#owners.keys()), rule: recoveryRule })
     for (const { executionId, taskName, fireTime, state, crashCount, stalled } of recovered) {
       this.#events.emit('execution.recovered', { executionId, task: taskName, fireTime, state, crashCount })
       if (stalled) this.#events.emit('task.stalled', { task: taskName, reason: `execution ${executionId} crashed` })

@@ -6,6 +6,8 @@ import type { Dialect } from '../spi/dialect.ts'
 import { checkNamespace } from '../spi/lock-name.ts'
 import type { LockSource } from '../spi/lock-source.ts'
 import { systemClock, type Clock } from '../time/clock.ts'
+import { refuseObjects } from '../worker-pulse/refuse-objects.ts'
+import { threadClock } from '../worker-pulse/thread-clock.ts'
 import type { FullPolicy } from './workers.ts'
 
 export interface SchedulerOptions<TClient = unknown> {
@@ -40,6 +42,12 @@ export interface SchedulerOptions<TClient = unknown> {
    * locks are unsafe. `on`: refuses such a set-up. `off`: the ledger alone.
    */
   lockVeto?: 'auto' | 'on' | 'off'
+  /**
+   * Which thread keeps this instance's lease. `main` (default): the event loop that the handlers share, so one that blocks it for a lease
+   * loses what it runs. `worker`: a thread of its own, which ends the lease when the event loop has not turned past the smallest
+   * running `timeoutMs`; needs `url`. See docs/worker-pulse.md.
+   */
+  pulse?: 'main' | 'worker'
   tables?: TableOptions
   /** Create and update the tables at start. Default true; false for accounts that may not. */
   migrate?: boolean
@@ -57,18 +65,20 @@ export interface SchedulerOptions<TClient = unknown> {
 }
 
 export type CheckedOptions<TClient> = SchedulerOptions<TClient> & Required<Pick<SchedulerOptions<TClient>,
-  'revision' | 'leaseMs' | 'heartbeatMs' | 'concurrency' | 'full' | 'maxQueued' | 'retentionMs' | 'lockVeto' | 'tables' | 'migrate' | 'drainMs' | 'abortGraceMs' | 'signals' | 'clock' | 'random'>>
+  'revision' | 'leaseMs' | 'heartbeatMs' | 'concurrency' | 'full' | 'maxQueued' | 'retentionMs' | 'lockVeto' | 'pulse' | 'tables' | 'migrate' | 'drainMs' | 'abortGraceMs' | 'signals' | 'clock' | 'random'>>
 
 /** @throws SchedError SCHED_OPTION_INVALID, SCHED_NAMESPACE_INVALID */
 export function checkOptions<TClient>(options: SchedulerOptions<TClient>): CheckedOptions<TClient> {
   const checked: CheckedOptions<TClient> = {
-    revision: 0, leaseMs: 30_000, concurrency: 10, full: 'caller-runs', maxQueued: 100, retentionMs: 7 * 86_400_000, lockVeto: 'auto', tables: {}, migrate: true, drainMs: 30_000, abortGraceMs: 5000,
-    signals: ['SIGTERM', 'SIGINT'], clock: systemClock, random: Math.random, ...options,
+    revision: 0, leaseMs: 30_000, concurrency: 10, full: 'caller-runs', maxQueued: 100, retentionMs: 7 * 86_400_000, lockVeto: 'auto', pulse: 'main', tables: {}, migrate: true, drainMs: 30_000, abortGraceMs: 5000,
+    signals: ['SIGTERM', 'SIGINT'], clock: options.pulse === 'worker' ? threadClock : systemClock, random: Math.random, ...options,
     heartbeatMs: options.heartbeatMs ?? Math.min(10_000, (options.leaseMs ?? 30_000) / 3),
   }
   const reject = (name: string, value: unknown, expected: string): never => {
     throw new SchedError('SCHED_OPTION_INVALID', `${name} is ${JSON.stringify(value) ?? String(value)}, expected ${expected}.`)
   }
+  if (!['main', 'worker'].includes(checked.pulse)) reject('pulse', checked.pulse, `'main' or 'worker'`)
+  if (checked.pulse === 'worker') refuseObjects(options)
   if ((options.dialect === undefined) === (options.url === undefined)) reject('dialect', options.dialect?.name, 'exactly one of dialect and url')
   if (options.dialect !== undefined && options.dialect.spiVersion !== 1) reject('dialect.spiVersion', options.dialect.spiVersion, '1; update @sched/core or the dialect')
   if (options.dialect !== undefined && options.dialect.store === undefined) {

@@ -94,12 +94,12 @@ export function compileSchedule(definition: ScheduleDefinition): Schedule {
 }
 
 /**
- * Refuses a schedule that has no fire time left at registration, such as one for a year in the past. One whose `endAt` has passed is no mistake but has ended:
- * it is let through, so that a finished task does not keep a service from booting.
+ * Refuses a schedule that has no fire time left at registration, such as one for a year in the past. One that has fired and is over by its
+ * `endAt` is no mistake but has ended: it is let through, so that a finished task does not keep a service from booting.
  * @throws SchedError SCHED_CRON_NEVER
  */
 export function assertFiresAfter(schedule: Schedule, nowMs: number): void {
-  if (schedule.next(nowMs) !== null || (schedule.endAt !== null && schedule.endAt <= nowMs)) return
+  if (schedule.next(nowMs) !== null || (schedule.endAt !== null && (schedule.endAt <= nowMs || schedule.previous(nowMs) !== null))) return
   const last = schedule.previous(nowMs)
   const end = schedule.endAt === null ? '' : ` up to its endAt, ${new Date(schedule.endAt).toISOString()}`
   throw new SchedError('SCHED_CRON_NEVER', `${schedule.describe} has no fire time after ${new Date(nowMs).toISOString()}${end}.`, {
