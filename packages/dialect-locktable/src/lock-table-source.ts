@@ -21,7 +21,10 @@ export function lockTableSource({ store, diagnostics, scope, clockUncertaintyMs 
     needsLockTable: true,
     strategy: lockTableStrategy(store),
     diagnostics,
-    probe: async (options): Promise<LockProbe> => ({ ...await store.probe(options), capabilities }),
+    probe: async (options): Promise<LockProbe> => {
+      const probe = await store.probe(options)
+      return { ...probe, capabilities: { ...capabilities, clockUncertaintyMs: Math.max(clockUncertaintyMs, probe.clockUncertaintyMs ?? 0) } }
+    },
     // A wait is a try after a try, made by the core: both purposes are the same.
     open: (_purpose, options) => openLockTable(store, options),
     classify: (error) => store.classify(error),

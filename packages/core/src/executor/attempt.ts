@@ -148,9 +148,10 @@ class Attempt {
         run: () => { this.#lease.signal.throwIfAborted(); return this.#task.handler(context) },
         lease: this.#lease, clock, interrupt, abortGraceMs, timeoutMs: this.#task.timeoutMs, task: this.#task.name,
       })
-      if (context.completed) this.#completed(settled, watch.elapsedMs())
-      else await this.#finish(settled, watch.elapsedMs())
-      return settled.status === 'stuck' ? { gateFreed: this.#freeGateWhenSettled(settled.handler) } : undefined
+      const completed = context.completed || (context.successSent && await this.#hasSucceeded())
+      const runMs = watch.elapsedMs()
+      const written = completed ? this.#completed(settled, runMs) : await this.#finish(settled, runMs)
+      return settled.status === 'stuck' ? { gateFreed: this.#whenSettled(settled.handler, written) } : undefined
     } catch (error) {
       events.emit('execution.unfinished', { ...this.#ref, error: asError(error), runMs: watch.elapsedMs() })
       throw error
@@ -161,20 +162,30 @@ class Attempt {
   }
 
   /** `ctx.transaction` has written success together with the task's own writes: what came after it is an event only. */
-  #completed(settled: Settled, runMs: number): void {
+  #completed(settled: Settled, runMs: number): true {
     this.#executor.events.emit('execution.succeeded', { ...this.#ref, runMs })
     if (settled.status === 'threw') this.#executor.events.emit('error', { error: asError(settled.error), where: `the handler of ${this.#task.name}, after ctx.transaction had completed it` })
+    return true
   }
 
-  async #finish(settled: Settled, runMs: number): Promise<void> {
+  /** The transaction's answer was lost, or came too late for the lease: the row tells whether it was committed. */
+  async #hasSucceeded(): Promise<boolean> {
+    const { ledger } = this.#executor
+    return (await this.#untilAnswered(() => readBack(ledger, this.#key))).status === 'mine-finished'
+  }
+
+  /** True when the end of this attempt is in the ledger. */
+  async #finish(settled: Settled, runMs: number): Promise<boolean> {
     const { events } = this.#executor
-    if (settled.status === 'threw' && isSchedError(settled.error, 'SCHED_FENCED')) return void events.emit('execution.fenced', { ...this.#ref, reason: settled.error, runMs })
+    const fenced = (reason: Error): false => { events.emit('execution.fenced', { ...this.#ref, reason, runMs }); return false }
+    if (settled.status === 'threw' && isSchedError(settled.error, 'SCHED_FENCED')) return fenced(settled.error)
     const lost = this.#life.judge()
     // Nothing was sent, and nothing is sent now: in doubt the lease is lost.
-    if (lost !== undefined) return void events.emit('execution.fenced', { ...this.#ref, reason: lost, runMs })
+    if (lost !== undefined) return fenced(lost)
     const end = this.#end(settled)
-    const outcome = await this.#write(end, settled.status !== 'stuck')
-    if (outcome === 'fenced') return void events.emit('execution.fenced', { ...this.#ref, reason: new SchedError('SCHED_FENCED', `the execution had moved on when ${this.#task.name} finished.`), runMs })
+    if (await this.#write(end, settled.status !== 'stuck') === 'fenced') {
+      return fenced(this.#life.judge() ?? new SchedError('SCHED_FENCED', `the execution had moved on when ${this.#task.name} finished.`))
+    }
     const error = this.#lease.judge() ?? (settled.status === 'returned' ? undefined : asError(settled.error))
     if (end.state === 'succeeded') events.emit('execution.succeeded', { ...this.#ref, runMs })
     else if (end.state === 'failed') events.emit('execution.failed', { ...this.#ref, error: error as Error, runMs })
@@ -183,6 +194,7 @@ class Attempt {
       events.emit('execution.retry', { ...this.#ref, error: error as Error, reason: end.reason, delayMs: end.delayMs, runMs })
     }
     if (settled.status === 'stuck') events.emit('task.stuck', this.#ref)
+    return true
   }
 
   /** How this attempt ends in the ledger. */
@@ -207,23 +219,33 @@ class Attempt {
    * Writes the end; while the database is away it is tried again. Once the lease is over nothing is sent any more: what became of
    * the tries whose answers were lost is read back before anything is called fenced.
    */
-  async #write(end: AttemptEnd, clearGateToo: boolean): Promise<'done' | 'fenced'> {
-    const { ledger, clock, events, heartbeatMs } = this.#executor
+  #write(end: AttemptEnd, clearGateToo: boolean): Promise<'done' | 'fenced'> {
+    const { ledger } = this.#executor
+    return this.#untilAnswered(async () => {
+      if (this.#life.judge() === undefined) return finishExecution(ledger, this.#key, end, { clearGate: clearGateToo })
+      return (await readBack(ledger, this.#key)).status === 'mine-finished' ? 'done' : 'fenced'
+    })
+  }
+
+  /** Asks until the database answers: what became of an attempt must be known before anything is said of it. */
+  async #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    const { clock, events, heartbeatMs } = this.#executor
     for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, heartbeatMs)) {
       try {
-        if (this.#life.judge() === undefined) return await finishExecution(ledger, this.#key, end, { clearGate: clearGateToo })
-        return (await readBack(ledger, this.#key)).status === 'mine-finished' ? 'done' : 'fenced'
+        return await ask()
       } catch (error) {
-        if (!isSchedError(error) || !(error.retryable || errorClassOf(error) === 'connection-lost')) throw error
+        if (!isSchedError(error) || error.code === 'SCHED_STOPPED' || !(error.retryable || errorClassOf(error) === 'connection-lost')) throw error
         events.emit('error', { error, where: `finishing ${this.#task.name}` })
       }
       await sleep(clock, pauseMs)
     }
   }
 
-  async #freeGateWhenSettled(handler: Promise<unknown>): Promise<void> {
+  /** The gate outlives a row that has ended; while the row runs in the ledger, it goes with it (I2). */
+  async #whenSettled(handler: Promise<unknown>, ended: boolean): Promise<void> {
     await handler
     this.#executor.events.emit('task.unstuck', this.#ref)
+    if (!ended) return
     try {
       await clearGate(this.#executor.ledger, this.#task.name, this.#key.owner)
     } catch (error) {

@@ -28,7 +28,7 @@ export interface HeartbeatFacts {
   readonly overdueMs: number
   /** The local pool: attempts in hand, claims that wait for one of them to end, and how many there may be. */
   readonly workers: { readonly busy: number; readonly waiting: number; readonly limit: number }
-  /** Since the heartbeat before. */
+  /** Since the heartbeat before; zeros on a clock that is not the system's. */
   readonly loopLag: EventLoopLag
 }
 

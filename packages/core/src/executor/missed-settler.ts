@@ -32,14 +32,19 @@ export class MissedSettler {
 
   /** Time was lost: every task is looked at. */
   all(): void {
-    for (const task of this.#tasks.values()) task.unsettledUntil = this.#executor.databaseClock.nowMs()
+    for (const task of this.#tasks.values()) this.#lost(task)
     this.#settle()
   }
 
   /** One task, as soon as the slots of now are old enough for a scan. */
   later(task: ArmedTask): void {
-    task.unsettledUntil = this.#executor.databaseClock.nowMs()
+    this.#lost(task)
     this.#ringFor(task)
+  }
+
+  /** The larger one stays: the database's clock may have stepped back since. */
+  #lost(task: ArmedTask): void {
+    task.unsettledUntil = Math.max(task.unsettledUntil, this.#executor.databaseClock.nowMs())
   }
 
   #ringFor({ unsettledUntil }: ArmedTask): void {

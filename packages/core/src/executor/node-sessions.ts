@@ -53,6 +53,8 @@ export class NodeSessions {
     return this.#opening
   }
 
+  get #openMs(): number { return Math.max(3000, this.#options.options.leaseMs / 2) }
+
   /** Destroys the session of the veto locks when they are overdue. */
   judgeLocks(): void { this.#locks?.locks.judge() }
 
@@ -62,9 +64,9 @@ export class NodeSessions {
   }
 
   async openTransaction(): Promise<OpenTransaction> {
-    const { store, options: { clock, heartbeatMs, url } } = this.#options
+    const { store, options: { clock, url } } = this.#options
     const classify = (error: unknown) => store.classify(error)
-    const sql = await reachDatabase('opening a session for a transaction', (signal) => this.#open('transaction', signal), { clock, deadlineMs: Math.max(1000, heartbeatMs), classify, url })
+    const sql = await reachDatabase('opening a session for a transaction', (signal) => this.#open('transaction', signal), { clock, deadlineMs: this.#openMs, classify, url })
     return { sql, classify }
   }
 
@@ -79,7 +81,7 @@ export class NodeSessions {
     const { veto, options: { clock, random, leaseMs, heartbeatMs, url }, onLockSessionLost } = this.#options
     if (veto === undefined) throw new RangeError('there are no veto locks in this set-up')
     const { source, probe } = veto
-    const open = (): Promise<GuardedSession<LockConnection>> => this.#sharedPulse?.open() ?? openGuarded('lock', (signal) => source.open('pulse', this.#openOptions(signal)), { clock, deadlineMs: heartbeatMs, classify: (error) => source.classify(error), url })
+    const open = (): Promise<GuardedSession<LockConnection>> => this.#sharedPulse?.open() ?? openGuarded('lock', (signal) => source.open('pulse', this.#openOptions(signal)), { clock, deadlineMs: this.#openMs, classify: (error) => source.classify(error), url })
     const session = await open()
     const locks = new LockSession({
       source, capabilities: probe.capabilities, session, reopen: open, heartbeat: this.#sharedPulse === undefined ? 'own' : 'external', leaseMs, heartbeatMs, ownerLabel: ownerLabel(), clock, random,
@@ -104,7 +106,7 @@ export class NodeSessions {
 
   #common(label: string) {
     const { options: { clock, random, heartbeatMs, url }, probe } = this.#options
-    return { clock, random, label, callMs: Math.max(500, heartbeatMs), sharedSessions: probe.sharedSessions, url }
+    return { clock, random, label, callMs: Math.max(500, heartbeatMs), openMs: this.#openMs, sharedSessions: probe.sharedSessions, url }
   }
 
   #open(purpose: SessionPurpose, signal: AbortSignal): Promise<SqlSession> {

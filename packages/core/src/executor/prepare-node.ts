@@ -48,7 +48,8 @@ export async function prepareNode(dialect: Dialect, options: CheckedOptions<neve
     session.close()
   }
   const veto = await chooseVeto(dialect, options, open, reach, warn)
-  const { clockUncertaintyMs } = veto?.probe.capabilities ?? dialect.locks.capabilities
+  const known = (veto?.probe.capabilities ?? dialect.locks.capabilities).clockUncertaintyMs
+  const clockUncertaintyMs = Math.max(known, probe.clockUncertaintyMs ?? 0)
   return { store, tables, namespace, probe, clockUncertaintyMs, veto }
 }
 

@@ -1,4 +1,4 @@
-import { asError, isSchedError, type SchedError } from '../errors.ts'
+import { asError, type SchedError } from '../errors.ts'
 import type { Heartbeat } from '../ledger/heartbeat.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { pruneNodes } from '../ledger/nodes.ts'
@@ -7,6 +7,7 @@ import { readTasks, registerTasks, touchRegistry } from '../ledger/tasks.ts'
 import { ownerLabel } from '../session/owner-label.ts'
 import { safetyMarginMs } from '../session/safety-margin.ts'
 import { EventLoopWatch } from '../telemetry/event-loop-lag.ts'
+import { systemClock } from '../time/clock.ts'
 import type { Stopwatch } from '../time/stopwatch.ts'
 import { sleep } from '../time/wait.ts'
 import { WorkerLease } from '../worker-pulse/worker-lease.ts'
@@ -51,6 +52,7 @@ export class RunningNode {
   #missedBeats = false
   #blockTold = false
   #stopping = false
+  readonly #inBackground = new Set<Promise<void>>()
 
   constructor(prepared: PreparedNode, definitions: readonly TaskDefinition[], options: CheckedOptions<never>, events: Events, versions: string) {
     const { store, tables, namespace } = prepared
@@ -107,12 +109,14 @@ export class RunningNode {
   /** Registers node and tasks, settles what was missed, and arms the plan. Ends what it began when it fails. */
   async start(): Promise<void> {
     try {
-      this.#loop.start()
+      // On another clock (a test's) the loop says nothing about the node.
+      if (this.#options.clock === systemClock) this.#loop.start()
       await this.#lease.start()
       await pruneNodes(this.#ledger)
       await this.#registerTasks()
-      this.#dispatcher.arm(this.#definitions, await readTasks(this.#ledger))
+      // Before anything fires: a first tick that has trouble of its own must not fail the start.
       await this.#sweep()
+      this.#dispatcher.arm(this.#definitions, await readTasks(this.#ledger))
       this.#dispatcher.timeLost()
     } catch (error) {
       this.#dispatcher.stopClaims()
@@ -146,6 +150,7 @@ export class RunningNode {
     } catch (thrown) {
       this.#error(asError(thrown), 'retiring the node')
     } finally {
+      await this.#within(Promise.all(this.#inBackground).then(() => undefined), Math.max(1000, this.#options.heartbeatMs))
       this.#loop.stop()
       this.#sessions.close()
     }
@@ -237,11 +242,10 @@ export class RunningNode {
     return this.#resampling
   }
 
+  /** Off the beat, and waited for at the end; its errors are events. */
   #background(work: Promise<void>, where: string): void {
-    work.catch((error: unknown) => {
-      // Work that was under way when the sessions closed ends with them.
-      if (!this.#stopping || !isSchedError(error, 'SCHED_STOPPED')) this.#error(asError(error), where)
-    })
+    const settled: Promise<void> = work.catch((error: unknown) => this.#error(asError(error), where)).finally(() => { this.#inBackground.delete(settled) })
+    this.#inBackground.add(settled)
   }
 
   #error(error: Error, where: string): void { this.#events.emit('error', { error, where }) }

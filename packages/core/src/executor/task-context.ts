@@ -58,6 +58,7 @@ export class AttemptContext<TClient> implements TaskContext<TClient> {
   readonly #lease: LeaseSignal
   readonly #key: AttemptKey
   #completed = false
+  #successSent = false
 
   constructor(executor: Executor, lease: LeaseSignal, facts: ContextFacts) {
     this.#executor = executor
@@ -80,12 +81,16 @@ export class AttemptContext<TClient> implements TaskContext<TClient> {
 
   get completed(): boolean { return this.#completed }
 
+  /** `transaction` has sent the success, whatever came of it: only the ledger knows. */
+  get successSent(): boolean { return this.#successSent }
+
   async transaction<T>(fn: (client: TClient) => T | Promise<T>): Promise<T> {
     if (this.#completed) throw new SchedError('SCHED_TRANSACTION_REPEATED', `ctx.transaction of ${this.task} has completed the execution already.`, { remedy: 'Use ctx.guarded for portions, and ctx.transaction once at the end.' })
     this.signal.throwIfAborted()
     const session = await this.#open()
     const value = await session.run<T>(fn, async () => {
       this.signal.throwIfAborted()
+      this.#successSent = true
       const matched = await finishStatements(this.#executor.ledger, this.#key, { state: 'succeeded' }, { clearGate: true }, session.sql)
       if (!matched) throw this.#fenced()
     }, (error) => this.#wasCommitted(error))

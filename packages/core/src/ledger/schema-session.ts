@@ -13,7 +13,7 @@ export function schemaSession(
 ): StoreSession {
   const { clock, random, url, ...open } = options
   return new StoreSession<SqlSession>({
-    clock, random, url, label: 'schema', classify: (error) => store.classify(error), callMs: ddlMs, sharedSessions: open.sharedSessions, sql: (raw) => raw,
+    clock, random, url, label: 'schema', classify: (error) => store.classify(error), callMs: ddlMs, openMs: ddlMs, sharedSessions: open.sharedSessions, sql: (raw) => raw,
     open: (signal) => store.open('store', { ...open, signal, statementMs: ddlMs, rowLockMs }),
   })
 }

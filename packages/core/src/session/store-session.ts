@@ -15,8 +15,10 @@ export interface StoreSessionOptions<S extends Destroyable> {
   open: (signal: AbortSignal) => Promise<S>
   /** The SQL side of what was opened. */
   sql(raw: S): SqlSession
-  /** Longest wait for one call, opening included. */
+  /** Longest wait for one call. */
   callMs: number
+  /** Longest wait for a new session: connecting takes longer than a statement, most of all when many boot together. Default `callMs`. */
+  openMs?: number
   /** The URL whose secrets must not show in an error. */
   url?: string | undefined
   /** Behind a transaction pooler every statement travels inside a transaction. */
@@ -85,9 +87,9 @@ export class StoreSession<S extends Destroyable = SqlSession> {
   }
 
   async #openNew(signal?: AbortSignal): Promise<GuardedSession<S>> {
-    const { clock, label, callMs, url, classify, open } = this.#options
+    const { clock, label, callMs, openMs = callMs, url, classify, open } = this.#options
     const signals = signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal])
-    this.#session = await openGuarded(label, open, { clock, deadlineMs: callMs, classify, url, signal: signals })
+    this.#session = await openGuarded(label, open, { clock, deadlineMs: openMs, classify, url, signal: signals })
     return this.#session
   }
 }

@@ -22,6 +22,8 @@ export interface Probe {
   /** True when statements of one client may run on different server sessions (a transaction pooler in between). */
   readonly sharedSessions: boolean
   readonly findings: readonly Finding[]
+  /** How far the clocks of the servers behind the URL may disagree, where the probe can tell. Default 0. */
+  readonly clockUncertaintyMs?: number
 }
 
 export interface LockProbe extends Probe {

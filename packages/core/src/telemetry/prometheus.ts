@@ -1,0 +1,5 @@
+export type { MetricDefinition } from './metric-definitions.ts'
+export type { MetricRegistry } from './metric-set.ts'
+export { observeLocks, type LockObserver } from './observe-locks.ts'
+export { observeScheduler, type ObserveOptions } from './observe-scheduler.ts'
+export type { EventSource } from './subscribe.ts'
