@@ -31,6 +31,8 @@ export interface ConformanceCase extends CaseBody {
   readonly id: string
   readonly group: Group
   readonly level: Level
+  /** What the case and its opposite both need: without it the case is not applicable. */
+  readonly needs?: Requirement
   readonly requires?: Requirement
   /** What holds where the requirement is not met. Without one the case is reported as not applicable there. */
   readonly opposite?: CaseBody

@@ -11,7 +11,7 @@ export class ArmedTask {
   #definition: TaskDefinition
   #row: TaskRow
   /** Up to when (database time) fire times may be left that nobody claimed; a scan must have looked that far. */
-  unsettledUntil = -Infinity
+  unsettledUntil: number = -Infinity
 
   constructor(base: TaskDefinition, row: TaskRow) {
     this.#base = base

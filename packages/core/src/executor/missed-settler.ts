@@ -68,7 +68,7 @@ export class MissedSettler {
     this.#again = false
     for (const task of this.#tasks.values()) {
       if (task.unsettledUntil === -Infinity || this.#hooks.stopped()) continue
-      const until = this.#executor.databaseClock.nowMs() - this.#lateMs
+      const until = Math.floor(this.#executor.databaseClock.nowMs() - this.#lateMs)
       try {
         await this.#settleOne(task, until)
       } catch (error) {

@@ -10,6 +10,7 @@ import { EventLoopWatch } from '../telemetry/event-loop-lag.ts'
 import { systemClock } from '../time/clock.ts'
 import type { Stopwatch } from '../time/stopwatch.ts'
 import { sleep } from '../time/wait.ts'
+import { threadClock } from '../worker-pulse/thread-clock.ts'
 import { WorkerLease } from '../worker-pulse/worker-lease.ts'
 import { CarriedDefinitions } from './carried-definitions.ts'
 import { DatabaseClock } from './database-clock.ts'
@@ -110,7 +111,7 @@ export class RunningNode {
   async start(): Promise<void> {
     try {
       // On another clock (a test's) the loop says nothing about the node.
-      if (this.#options.clock === systemClock) this.#loop.start()
+      if (this.#options.clock === systemClock || this.#options.clock === threadClock) this.#loop.start()
       await this.#lease.start()
       await pruneNodes(this.#ledger)
       await this.#registerTasks()

@@ -15,7 +15,7 @@ import { RelayingClock } from './relaying-clock.ts'
 import { threadClock } from './thread-clock.ts'
 import { fromWire, toWire } from './wire-error.ts'
 
-interface Opened { readonly dialect: Dialect; readonly sessions: NodeSessions; readonly lease: NodeLease; readonly vetoes: HeldVetoes | undefined }
+interface Opened { readonly dialect: Dialect; readonly sessions: NodeSessions; readonly lease: NodeLease; readonly watch: LivenessWatch; readonly vetoes: HeldVetoes | undefined }
 
 /** The thread's side: the pulse session with the node's lease and, where the veto is on, its locks. Obeys the main thread's messages. */
 export class PulseHost {
@@ -25,6 +25,8 @@ export class PulseHost {
   #opened: Opened | undefined
   #life: NodeLife | undefined
   #memory: LeaseMemory | undefined
+  /** The main thread's turns when it was told of a heartbeat last. */
+  #toldAt: bigint | undefined
 
   constructor(data: ThreadData, tell: (message: FromThread) => void, close: () => void) {
     this.#data = data
@@ -105,7 +107,7 @@ export class PulseHost {
       onLost: (life) => this.#lost(life),
       onError: (error) => this.#failed(error),
     })
-    return { dialect, sessions, lease, vetoes }
+    return { dialect, sessions, lease, watch, vetoes }
   }
 
   #mustEnd(watch: LivenessWatch): SchedError | undefined {
@@ -128,6 +130,10 @@ export class PulseHost {
     const { nodeId } = this.#life as NodeLife
     this.#memory?.extend(threadClock, (this.#life as NodeLife).leftMs())
     this.#opened?.vetoes?.renewed().catch((error: unknown) => this.#failed(asError(error)))
+    // Heartbeats need not wait in a row behind a blocked event loop: what they say is old by the time it turns.
+    const turns = this.#opened?.watch.turns
+    if (turns === this.#toldAt) return
+    this.#toldAt = turns
     this.#tell({ kind: 'beat', nodeId, beat })
   }
 

@@ -40,7 +40,6 @@ export class ThreadLink {
     this.#worker.on('messageerror', (error) => this.terminate(error))
     this.#worker.on('error', (thrown) => { this.#failure ??= asError(thrown) })
     this.#worker.once('exit', (code) => this.#onExit(code))
-    this.#watchSilence()
   }
 
   /** Why the thread has ended, or undefined while it lives. */
@@ -82,6 +81,8 @@ export class ThreadLink {
 
   #receive(message: FromThread): void {
     this.#silent = 0
+    // Until its first word the calls' own deadlines apply.
+    if (this.#watch === undefined) this.#watchSilence()
     this.#options.onTurn()
     if (message.kind === 'answer') this.#settle(message.id, ({ resolve }) => resolve(message.value as never), message.value as never)
     else if (message.kind === 'refusal') this.#settle(message.id, ({ reject }) => reject(fromWire(message.error)))

@@ -46,7 +46,6 @@ export class WorkerLease implements Pick<NodeLease, 'life' | 'start' | 'sampleCl
   readonly #callMs: number
   #link: ThreadLink | undefined
   #life: SharedLife | undefined
-  #beat: Beat | undefined
   #restarting: Promise<void> | undefined
   /** Threads that ended since the last heartbeat. */
   #failures = 0
@@ -137,22 +136,13 @@ export class WorkerLease implements Pick<NodeLease, 'life' | 'start' | 'sampleCl
     onRegistered(life)
   }
 
-  /** Heartbeats that waited behind a blocked event loop are one: the latest says it all. */
-  #beaten(beat: Beat): void {
-    const waits = this.#beat !== undefined
-    this.#beat = beat
-    if (!waits) setImmediate(() => this.#tellBeat())
-  }
-
-  #tellBeat(): void {
-    const beat = this.#beat as Beat
-    this.#beat = undefined
+  #beaten({ nodeId, beat }: Beat): void {
     const life = this.#life
-    if (this.#stop.signal.aborted || life === undefined || life.nodeId !== beat.nodeId || life.judge() !== undefined) return
+    if (this.#stop.signal.aborted || life === undefined || life.nodeId !== nodeId || life.judge() !== undefined) return
     this.#failures = 0
     const { leaseMs, marginMs, onBeat } = this.#options
     const elapsedMs = leaseMs - marginMs - life.leftMs()
-    onBeat(beat.beat, { elapsedMs: () => elapsedMs })
+    onBeat(beat, { elapsedMs: () => elapsedMs })
   }
 
   #onEnded(link: ThreadLink, error: SchedError): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { defineGroup, type CaseBody, type ConformanceCase } from '../case.ts'
-import { needsDiagnostics, needsLease, needsServerSessions, allOf } from '../facts.ts'
+import { needsDiagnostics, needsLease, needsServerSessions } from '../facts.ts'
 import { rejection } from './rejection.ts'
 
 export const residueCases: readonly ConformanceCase[] = defineGroup('residue', {
@@ -28,7 +28,7 @@ export const residueCases: readonly ConformanceCase[] = defineGroup('residue', {
       assert.equal(await context.lockCount(), 0)
     },
   },
-  '03': { level: 'MUST', requires: allOf(needsDiagnostics, needsLease), leases: 2, ...expiredCountsNothing(), opposite: destroyedCountsNothing() },
+  '03': { level: 'MUST', needs: needsDiagnostics, requires: needsLease, leases: 2, ...expiredCountsNothing(), opposite: destroyedCountsNothing() },
   '04': {
     level: 'MUST', title: 'closing the library frees what it held', leases: 1,
     async run(context) {

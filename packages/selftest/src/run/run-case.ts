@@ -26,7 +26,8 @@ type Plan =
   | { readonly variant: 'case'; readonly body: undefined; readonly verdict: 'not-applicable' | 'skipped'; readonly reason: string }
 
 function planFor({ facts }: Scene, testCase: ConformanceCase, { allowKill }: { allowKill: boolean }): Plan {
-  const { requires, opposite, kills } = testCase
+  const { needs, requires, opposite, kills } = testCase
+  if (needs !== undefined && !needs.met(facts)) return { variant: 'case', body: undefined, verdict: 'not-applicable', reason: `needs ${needs.name}` }
   if (requires !== undefined && !requires.met(facts)) {
     if (opposite !== undefined) return { variant: 'opposite', body: opposite }
     return { variant: 'case', body: undefined, verdict: 'not-applicable', reason: `needs ${requires.name}` }
