@@ -63,7 +63,7 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
       case 'node-lapsed': return { status: 'unregistered' }
       case 'started': break
     }
-    const key: AttemptKey = { executionId: row.executionId, taskName: task.name, owner, fencingToken: started.fencingToken }
+    const key: AttemptKey = { executionId: row.executionId, taskName: task.name, owner, fencingToken: started.fencingToken, crashCount: started.crashCount }
     const attempt = new Attempt(executor, task, row, life, hold, key, started.attempt, started.dbNow - row.fireTime, row.origin === 'manual' ? 0 : armed.jitterMs)
     stuck = await attempt.run()
     return attempt.retryAt === undefined ? ended : { status: 'again', at: attempt.retryAt }

@@ -11,6 +11,8 @@ export interface AttemptKey {
   readonly taskName: string
   readonly owner: string
   readonly fencingToken: number
+  /** As it was when the attempt began; where it is not known, a row under another owner is taken for fenced. */
+  readonly crashCount?: number
 }
 
 /** How an attempt ends. */

@@ -19,7 +19,7 @@ export interface StartRequest {
 }
 
 export type StartOutcome =
-  | { readonly status: 'started'; readonly fencingToken: number; readonly attempt: number; readonly dbNow: number }
+  | { readonly status: 'started'; readonly fencingToken: number; readonly attempt: number; readonly crashCount: number; readonly dbNow: number }
   /** The gate is taken by another attempt. */
   | { readonly status: 'busy' }
   /** The task is paused, retired, or another definition rules. */
@@ -73,8 +73,8 @@ async function start(ledger: Ledger, request: StartRequest, sql: SqlSession): Pr
   })
   if (s2.affected === 0) return undone(await whyNoStart(ledger, request, sql))
 
-  const { rows: [row] } = await sql.run({ text: `SELECT attempt, started_at FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: [namespace, executionId] })
-  return { commit: true, value: { status: 'started', fencingToken, attempt: row?.['attempt'] as number, dbNow: row?.['started_at'] as number } }
+  const { rows: [row] } = await sql.run({ text: `SELECT attempt, crash_count, started_at FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: [namespace, executionId] })
+  return { commit: true, value: { status: 'started', fencingToken, attempt: row?.['attempt'] as number, crashCount: row?.['crash_count'] as number, dbNow: row?.['started_at'] as number } }
 }
 
 function undone(value: StartOutcome): BlockResult<StartOutcome> { return { commit: false, value } }

@@ -76,12 +76,11 @@ export class WorkerLease implements Pick<NodeLease, 'life' | 'start' | 'sampleCl
 
   async stop(retire: boolean): Promise<void> {
     this.#stop.abort()
-    // A start that is under way is given up: nothing was registered by it, or it lapses.
-    if (this.#restarting !== undefined) this.#link?.terminate(new SchedError('SCHED_STOPPED', 'the scheduler has stopped.'))
+    // A start that is under way is given up: what it has not told us lapses by itself.
+    if (this.#restarting !== undefined) await this.#link?.end(0)
     await this.#restarting
     try {
-      if (this.#link !== undefined && this.#link.ended === undefined) await this.#link.call('stop', { retire }, 2 * this.#callMs + 1000)
-      else if (retire) await this.#retire()
+      await this.#leave(retire)
     } finally {
       await this.#link?.end(endGraceMs)
       this.#life?.lose(new SchedError('SCHED_STOPPED', 'the scheduler has stopped.'))
@@ -180,6 +179,20 @@ export class WorkerLease implements Pick<NodeLease, 'life' | 'start' | 'sampleCl
     const link = this.#link
     if (link === undefined || link.ended !== undefined) return
     await link.end(0)
+  }
+
+  /** Heartbeat last. A thread that cannot retire the node any more leaves it to this one. */
+  async #leave(retire: boolean): Promise<void> {
+    const link = this.#link
+    if (link !== undefined && link.ended === undefined) {
+      try {
+        await link.call('stop', { retire }, 2 * this.#callMs + 1000)
+        return
+      } catch (error) {
+        if (link.ended === undefined) throw error
+      }
+    }
+    if (retire) await this.#retire()
   }
 
   async #retire(): Promise<void> {
