@@ -3,7 +3,7 @@ import { SchedError, asError } from '../errors.ts'
 import { heartbeat, readClock, type Heartbeat } from '../ledger/heartbeat.ts'
 import type { Ledger, PulseSession } from '../ledger/ledger.ts'
 import { registerNode, retireNode, type NodeRegistration } from '../ledger/nodes.ts'
-import { retryTransient } from '../session/retry-transient.ts'
+import { retryPatiently } from '../session/retry-transient.ts'
 import type { Clock, Timer } from '../time/clock.ts'
 import { startStopwatch, type Stopwatch } from '../time/stopwatch.ts'
 import { sleep } from '../time/wait.ts'
@@ -96,7 +96,6 @@ export class NodeLife {
 }
 
 const clockSamples = 5
-const startMs = 15_000
 
 /** The heartbeat loop (statement H): keeps the node's life, samples the clock, and starts a new life after a loss. */
 export class NodeLease {
@@ -119,8 +118,7 @@ export class NodeLease {
   /** Samples the clock, registers the node and begins to beat. @throws SchedError what the database says */
   async start(): Promise<void> {
     const { clock, random = Math.random } = this.#options
-    // Nothing presses yet, and many instances may boot at once.
-    const patiently = (step: () => Promise<void>): Promise<void> => retryTransient(step, { clock, random, deadlineMs: startMs, signal: this.#stop.signal })
+    const patiently = (step: () => Promise<void>): Promise<void> => retryPatiently(step, { clock, random, signal: this.#stop.signal })
     for (let count = 0; count < clockSamples; count += 1) await patiently(() => this.sampleClock())
     await patiently(() => this.#register())
     this.#loop = this.#run()

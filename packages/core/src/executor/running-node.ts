@@ -5,6 +5,7 @@ import { pruneNodes } from '../ledger/nodes.ts'
 import { sweep } from '../ledger/sweep.ts'
 import { readTasks, registerTasks, touchRegistry } from '../ledger/tasks.ts'
 import { ownerLabel } from '../session/owner-label.ts'
+import { retryPatiently } from '../session/retry-transient.ts'
 import { safetyMarginMs } from '../session/safety-margin.ts'
 import { EventLoopWatch } from '../telemetry/event-loop-lag.ts'
 import { systemClock } from '../time/clock.ts'
@@ -113,11 +114,15 @@ export class RunningNode {
       // On another clock (a test's) the loop says nothing about the node.
       if (this.#options.clock === systemClock || this.#options.clock === threadClock) this.#loop.start()
       await this.#lease.start()
-      await pruneNodes(this.#ledger)
-      await this.#registerTasks()
+      const { clock, random } = this.#options
       // Before anything fires: a first tick that has trouble of its own must not fail the start.
-      await this.#sweep()
-      this.#dispatcher.arm(this.#definitions, await readTasks(this.#ledger))
+      const rows = await retryPatiently(async () => {
+        await pruneNodes(this.#ledger)
+        await this.#registerTasks()
+        await this.#sweep()
+        return readTasks(this.#ledger)
+      }, { clock, random })
+      this.#dispatcher.arm(this.#definitions, rows)
       this.#dispatcher.timeLost()
     } catch (error) {
       this.#dispatcher.stopClaims()

@@ -12,6 +12,7 @@ const untilOffset = 8
 const textOffset = 24
 const microsPerMs = 1000
 const longestMessage = 400
+const longestWriteMs = 5
 
 /**
  * What two threads know of one lease (a node's life, or a lock): until when it is good, and whether it is lost. A thread whose event
@@ -49,21 +50,24 @@ export class LeaseMemory {
 
   /** Once: the first reason stays. */
   lose(reason: Error): void {
-    if (Atomics.compareExchange(this.#state, stateAt, states.good, states.losing) !== states.good) return
+    if (Atomics.load(this.#state, stateAt) !== states.good) return
     const text = Buffer.from(JSON.stringify(short(reason)))
+    if (Atomics.compareExchange(this.#state, stateAt, states.good, states.losing) !== states.good) return
     if (text.length <= this.#text.length) {
       this.#text.set(text)
       Atomics.store(this.#state, lengthAt, text.length)
     }
     Atomics.store(this.#state, stateAt, states.lost)
+    Atomics.notify(this.#state, stateAt)
   }
 
   /** Why it is lost, or undefined while nobody has said so. */
   get lost(): SchedError | undefined {
     const state = Atomics.load(this.#state, stateAt)
     if (state === states.good) return undefined
-    const length = state === states.lost ? Atomics.load(this.#state, lengthAt) : 0
-    // The other thread is about to say why.
+    // The other thread is writing down why; it may end in the midst of it.
+    if (state === states.losing) Atomics.wait(this.#state, stateAt, states.losing, longestWriteMs)
+    const length = Atomics.load(this.#state, stateAt) === states.lost ? Atomics.load(this.#state, lengthAt) : 0
     if (length === 0) return new SchedError('SCHED_LEASE_LOST', 'the lease is over.')
     const told = fromWire(JSON.parse(Buffer.from(this.#text.slice(0, length)).toString()) as WireError)
     return isSchedError(told) ? told : new SchedError('SCHED_LEASE_LOST', told.message)
