@@ -3,7 +3,7 @@ import type { Vendor } from './vendor.ts'
 
 // Numbers: https://dev.mysql.com/doc/mysql-errors/9.7/en/server-error-reference.html,
 // https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference
-// [tried] = raised by a real server in this package's tests (versions in docs/databases-mysql.md), MySQL and MariaDB unless one is named.
+// [tried] = raised by a real server in this package's tests (versions in docs/databases.md), MySQL and MariaDB unless one is named.
 
 /** Numbers that mean the same to both, also where it is not known yet who answers (the handshake). */
 export const byNumber: ReadonlyMap<number, ErrorClass> = new Map<number, ErrorClass>([
