@@ -40,7 +40,7 @@ export function withDeadline<T>(clock: Clock, work: Promise<T>, options: Deadlin
     const timer = clock.setTimer(() => abandon(options.onDeadline()), options.deadlineMs)
     const onAbort = (): void => abandon(abortError(signal as AbortSignal))
     const settle = (): void => { timer.cancel(); signal?.removeEventListener('abort', onAbort) }
-    work.then((value) => { settle(); resolve(value) }, (error: unknown) => { settle(); reject(error) })
+    work.then((value) => { settle(); resolve(value) }, (error: Error) => { settle(); reject(error) })
     if (signal?.aborted === true) onAbort()
     else signal?.addEventListener('abort', onAbort, { once: true })
   })
