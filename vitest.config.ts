@@ -5,8 +5,8 @@ const config: ViteUserConfig = {
     projects: ['packages/*', 'tools/databases'],
     allowOnly: false,
     reporters: ['default'],
-    // Most files wait for leases to run out: one more than a small machine has cores.
-    maxWorkers: 3,
+    // Most files wait for leases to run out; with more at once on two cores the bounds on takeovers would measure the machine.
+    maxWorkers: 2,
     // A cache of modules outlives an install that moved them.
     fsModuleCache: false,
   },

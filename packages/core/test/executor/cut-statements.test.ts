@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { proxyFor } from '@sched-dev/databases'
+import { expect } from 'vitest'
+import type { Cluster } from './cluster.ts'
+import { runTogether, type Scenario } from './scenarios.ts'
+
+type Cut = 'cutAfterClientBytes' | 'cutBeforeForward'
+
+const options = { leaseMs: 4_000, heartbeatMs: 500 }
+const commit = (bytes: Buffer): boolean => bytes.includes('COMMIT')
+
+/** Matches the COMMIT that follows a statement with this text: heartbeats on the other connection commit too. */
+function commitAfter(text: string): (bytes: Buffer) => boolean {
+  let seen = false
+  return (bytes) => {
+    if (bytes.includes(text)) { seen = true; return false }
+    return seen && commit(bytes)
+  }
+}
+
+const moments: readonly (readonly [string, () => (bytes: Buffer) => boolean])[] = [
+  ['the slot', () => (bytes) => bytes.includes('ON CONFLICT DO NOTHING')],
+  ['the start\'s COMMIT', () => commitAfter(`state = 'running', node_id`)],
+  ['the finish\'s COMMIT', () => commitAfter('finished_at = ')],
+]
+
+async function cutAt(cluster: Cluster, cut: Cut, moment: () => (bytes: Buffer) => boolean): Promise<void> {
+  const proxy = await proxyFor(cluster.store.address)
+  try {
+    const tasks = [{ name: 'tick', options: { everyMs: 1_000 }, handler: { do: 'work', ms: 5 } as const }]
+    const cutOff = cluster.instance({ address: proxy.url(cluster.store.address), options, tasks })
+    await cutOff.line(({ kind }) => kind === 'end', 60_000)
+    const happened = proxy[cut](moment())
+    await Promise.race([happened, sleep(10_000).then(() => { throw new Error('no statement was cut') })])
+    // Long enough for a slot without an owner to be found as due, or as a hole.
+    await sleep(4_500)
+    await cutOff.stop()
+
+    const rows = await cluster.executions('tick')
+    const starts = cluster.starts('tick').map(({ fireTime }) => fireTime)
+    const fireTimes = rows.map(({ fire_time }) => fire_time as number)
+    // No orphan: every second has its row, and each has succeeded, at the first attempt and without a recovery.
+    expect(fireTimes).toEqual(Array.from({ length: rows.length }, (_, index) => (fireTimes[0] as number) + index * 1_000))
+    expect(rows.map(({ state, attempt, crash_count }) => ({ state, attempt, crash_count }))).toEqual(rows.map(() => ({ state: 'succeeded', attempt: 1, crash_count: 0 })))
+    // No second run.
+    expect([...starts].sort()).toEqual(fireTimes)
+    // No false "fenced".
+    expect(cluster.journal.filter(({ event }) => ['execution.fenced', 'execution.recovered', 'node.lost'].includes(event ?? ''))).toEqual([])
+    expect(await cluster.query('SELECT gate_owner FROM sched_tasks')).toEqual([{ gate_owner: null }])
+  } finally {
+    await proxy.close()
+  }
+}
+
+const scenarios: Scenario[] = moments.flatMap(([name, moment]) => (['cutAfterClientBytes', 'cutBeforeForward'] as const).map((cut): Scenario => ({
+  title: `P7: the connection is cut at ${name}, ${cut === 'cutBeforeForward' ? 'before the server has it' : 'done, but before the reply'}: no orphan, no false "fenced", no second run`,
+  on: ['PostgreSQL'], run: (cluster) => cutAt(cluster, cut, moment),
+})))
+
+runTogether(scenarios)

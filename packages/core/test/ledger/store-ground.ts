@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describeServer, freshDatabase } from '@sched-dev/databases'
+import { sqlite } from '@sched/dialect-locktable/sqlite'
+import { postgres } from '@sched/dialect-postgres'
+import { afterAll, beforeAll, describe } from 'vitest'
+import { migrate, type MigrationContext } from '../../src/ledger/migrate.ts'
+import { tableNames } from '../../src/ledger/tables.ts'
+import { StoreSession } from '../../src/session/store-session.ts'
+import type { Dialect } from '../../src/spi/dialect.ts'
+import type { SqlSession } from '../../src/spi/sql-session.ts'
+import type { StoreDialect, Tables } from '../../src/spi/store-dialect.ts'
+import { systemClock } from '../../src/time/clock.ts'
+
+/** An empty database of a test's own, and how to reach it. */
+export interface EmptyStore {
+  readonly product: 'SQLite' | 'PostgreSQL'
+  /** What a child process needs: a file, or a URL. */
+  readonly address: string
+  connect(): Dialect
+  end(): Promise<void>
+}
+
+export interface SessionLimits { readonly callMs?: number; readonly statementMs?: number; readonly rowLockMs?: number }
+
+/** Sessions of the kind the executor opens, on one database. Ended together. */
+export class StoreGround {
+  readonly store: EmptyStore
+  readonly dialect: Dialect
+  readonly tables: Tables
+  readonly #sessions: StoreSession[] = []
+
+  constructor(store: EmptyStore) {
+    this.store = store
+    this.dialect = store.connect()
+    this.tables = tableNames(this.storeDialect.sql)
+  }
+
+  get storeDialect(): StoreDialect { return this.dialect.store as StoreDialect }
+
+  session(label: string, { callMs = 5_000, statementMs = 4_000, rowLockMs = 150 }: SessionLimits = {}, dialect: Dialect = this.dialect): StoreSession {
+    const store = dialect.store as StoreDialect
+    const session = new StoreSession<SqlSession>({
+      clock: systemClock, random: Math.random, label, callMs, sharedSessions: false, sql: (raw) => raw, classify: (error) => store.classify(error),
+      open: (signal) => store.open('store', { signal, leaseMs: 10_000, label: `sched:ledger:${label}`, tables: this.tables, statementMs, rowLockMs, sharedSessions: false }),
+    })
+    this.#sessions.push(session)
+    return session
+  }
+
+  migration(): MigrationContext {
+    return { sql: this.storeDialect.sql, tables: this.tables, tableOptions: {}, session: this.session('schema', { callMs: 30_000, statementMs: 30_000, rowLockMs: 10_000 }), clock: systemClock }
+  }
+
+  async end(): Promise<void> {
+    for (const session of this.#sessions) session.close()
+    await this.dialect.close()
+    await this.store.end()
+  }
+}
+
+export async function emptySqlite(): Promise<EmptyStore> {
+  const directory = mkdtempSync(join(tmpdir(), 'sched-ledger-'))
+  const file = join(directory, 'ledger.db')
+  return { product: 'SQLite', address: file, connect: () => sqlite({ file }), end: async () => { rmSync(directory, { recursive: true, force: true }) } }
+}
+
+export async function emptyPostgres(serverUrl: string): Promise<EmptyStore> {
+  const database = await freshDatabase(serverUrl)
+  return { product: 'PostgreSQL', address: database.url, connect: () => postgres({ url: database.url }), end: () => database.drop() }
+}
+
+/** A suite on an empty database of each kind. */
+export function describeEmptyStores(title: string, define: (open: () => Promise<EmptyStore>) => void): void {
+  describe(`${title}, on SQLite`, () => { define(emptySqlite) })
+  describe(title, () => { describeServer('postgres', ({ url }) => { define(() => emptyPostgres(url)) }) })
+}
+
+/** A suite on each kind of store, its tables made. Tests take a namespace each, so they share one database. */
+export function describeStores(title: string, define: (ground: () => StoreGround) => void): void {
+  describeEmptyStores(title, (open) => {
+    let ground: StoreGround | undefined
+    beforeAll(async () => {
+      ground = new StoreGround(await open())
+      await migrate(ground.migration())
+    })
+    afterAll(async () => { await ground?.end() })
+    define(() => ground as StoreGround)
+  })
+}
