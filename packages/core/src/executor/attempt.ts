@@ -9,10 +9,11 @@ import { errorClassOf } from '../session/classified-error.ts'
 import { startStopwatch } from '../time/stopwatch.ts'
 import { sleep } from '../time/wait.ts'
 import type { ArmedTask } from './armed-task.ts'
-import type { AttemptRef, SchedulerEvents } from './events.ts'
+import type { AcquireOutcome, AttemptRef } from './events.ts'
 import type { Executor } from './executor.ts'
 import type { NodeLife } from './node-lease.ts'
 import { settleRefused } from './settle-refused.ts'
+import { takeVeto } from './take-veto.ts'
 import { superviseHandler, type Settled } from './supervise-handler.ts'
 import { AttemptContext } from './task-context.ts'
 import { maxCrashes } from './retry-policy.ts'
@@ -33,8 +34,8 @@ export type AttemptOutcome =
 /** A handler that ignores its signal; in an object, because awaiting it is the caller's choice. */
 interface Stuck { readonly gateFreed: Promise<void> }
 
-type LockOutcome = SchedulerEvents['lock.acquire']['outcome']
 
+const previousRuns = 'the previous run has not ended'
 const ended: AttemptOutcome = { status: 'ended' }
 
 /** One attempt of one execution: veto, start, handler, finish, release, in this order (protocol, section 1). */
@@ -44,6 +45,7 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
   if (life.judge() !== undefined) return { status: 'unregistered' }
   const gated = task.overlap !== 'allow'
   const hold = gated ? await takeVeto(executor, task.name) : undefined
+  if (hold === 'busy') return settleRefused(executor, armed, row, previousRuns)
   if (hold === 'refused') {
     executor.events.emit('lock.foreign', { task: task.name, holder: await executor.veto?.holder(task.name) ?? null })
     return settleRefused(executor, armed, row, 'the lock of the task is held by somebody outside the ledger')
@@ -55,7 +57,7 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
   try {
     const started = await startTimed(executor, { executionId: row.executionId, taskName: task.name, definitionHash: task.hash, nodeId: life.nodeId, owner, gated, manual: row.origin === 'manual' })
     switch (started.status) {
-      case 'busy': return await settleRefused(executor, armed, row, 'the previous run has not ended')
+      case 'busy': return await settleRefused(executor, armed, row, previousRuns)
       case 'ineligible': return { status: 'ineligible' }
       case 'moved': return ended
       case 'not-due': return { status: 'again', at: started.dueAt }
@@ -78,19 +80,9 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
   }
 }
 
-/** The veto lock, where there is one. */
-async function takeVeto({ veto, clock, events }: Executor, task: string): Promise<VetoHold | 'refused' | undefined> {
-  if (veto === undefined) return undefined
-  const watch = startStopwatch(clock)
-  const tell = (outcome: LockOutcome): void => events.emit('lock.acquire', { task, kind: 'veto', outcome, durationMs: watch.elapsedMs() })
-  const hold = await veto.take(task).catch((error: unknown) => { tell('failed'); throw error })
-  tell(hold === 'refused' ? 'refused' : 'acquired')
-  return hold
-}
-
 async function startTimed({ ledger, clock, events }: Executor, request: StartRequest): Promise<StartOutcome> {
   const watch = startStopwatch(clock)
-  const tell = (outcome: LockOutcome): void => {
+  const tell = (outcome: AcquireOutcome): void => {
     if (request.gated) events.emit('lock.acquire', { task: request.taskName, kind: 'gate', outcome, durationMs: watch.elapsedMs() })
   }
   const started = await startExecution(ledger, request).catch((error: unknown) => { tell('failed'); throw error })

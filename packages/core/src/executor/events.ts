@@ -84,6 +84,9 @@ export interface SchedulerEvents {
   'lock.foreign': { readonly task: string; readonly holder: LockHolder | null }
 }
 
+/** How asking for a gate or a lock ended. */
+export type AcquireOutcome = SchedulerEvents['lock.acquire']['outcome']
+
 export type EventName = keyof SchedulerEvents
 export type Listener<N extends EventName> = (event: SchedulerEvents[N]) => void
 

@@ -84,7 +84,7 @@ export class RunningNode {
     const executor: Executor = {
       ledger: this.#ledger, clock, random, databaseClock: this.#databaseClock, events, leaseMs, heartbeatMs, abortGraceMs: options.abortGraceMs,
       get life() { return lease.life },
-      veto: prepared.veto === undefined ? undefined : worker?.veto ?? new LockVeto({ namespace, clock, patienceMs: heartbeatMs, session: () => this.#sessions.lockSession() }),
+      veto: prepared.veto === undefined ? undefined : worker?.veto ?? new LockVeto(namespace, () => this.#sessions.lockSession()),
       owners: this.#owners, running: new Map(), interrupt: this.#interrupt.signal,
       transactionBudgetMs: store.transactionBudget === undefined ? undefined : store.transactionBudget * leaseMs,
       openTransaction: () => this.#sessions.openTransaction(),

@@ -77,6 +77,12 @@ async function start(ledger: Ledger, request: StartRequest, sql: SqlSession): Pr
   return { commit: true, value: { status: 'started', fencingToken, attempt: row?.['attempt'] as number, crashCount: row?.['crash_count'] as number, dbNow: row?.['started_at'] as number } }
 }
 
+/** Whether an attempt of the task holds its gate right now: a look, no promise. */
+export async function gateTaken({ tables, store, namespace, sql: { readHint } }: Ledger, taskName: string): Promise<boolean> {
+  const { rows: [task] } = await store.run('looking at a gate', { text: `SELECT gate_owner FROM ${tables.tasks}${readHint} WHERE namespace = ? AND task_name = ?`, params: [namespace, taskName] })
+  return task !== undefined && task['gate_owner'] !== null
+}
+
 function undone(value: StartOutcome): BlockResult<StartOutcome> { return { commit: false, value } }
 
 /** The states of a task in which an execution may start. */

@@ -13,7 +13,6 @@ import { toWire } from './wire-error.ts'
 export interface HeldVetoesOptions {
   readonly namespace: string
   readonly clock: Clock
-  readonly patienceMs: number
   readonly lockSession: () => Promise<LockSession>
   /** True when the locks are proved by the heartbeat on the same session; else they are renewed by themselves. */
   readonly tied: boolean
@@ -32,7 +31,7 @@ export class HeldVetoes {
 
   constructor(options: HeldVetoesOptions) {
     this.#options = options
-    this.#veto = new LockVeto({ namespace: options.namespace, clock: options.clock, patienceMs: options.patienceMs, session: async () => this.#session = await options.lockSession() })
+    this.#veto = new LockVeto(options.namespace, async () => this.#session = await options.lockSession())
   }
 
   async take(task: string): Promise<TakenVeto | 'refused'> {

@@ -95,7 +95,7 @@ export class PulseHost {
       onLockSessionLost: (error) => this.#tell({ kind: 'lock-session-lost', error: toWire(error) }),
     })
     const vetoes = veto === undefined ? undefined : new HeldVetoes({
-      namespace, clock: threadClock, patienceMs: heartbeatMs, lockSession: () => sessions.lockSession(), tied: veto.capabilities.kind === 'session', tell: this.#tell,
+      namespace, clock: threadClock, lockSession: () => sessions.lockSession(), tied: veto.capabilities.kind === 'session', tell: this.#tell,
     })
     const watch = new LivenessWatch(liveness, { clock: threadClock, heartbeatMs, ask: () => this.#tell({ kind: 'ask' }) })
     const lease = new NodeLease({
