@@ -8,7 +8,7 @@ import { fragments } from '../../src/store/fragments.ts'
 import { errorOf, holdingOf, nameOf, requestFor } from '../support/ground.ts'
 import { containersObstacle, images, startOracle, type OracleImage } from './oracle-container.ts'
 
-// What the stand-in can only repeat from documents, asked of the servers themselves. Each is a line of the checklist in docs/databases-oracle.md.
+// What the stand-in can only repeat from documents, asked of the servers themselves. Each is a line of the checklist in docs/databases.md.
 const obstacle = await containersObstacle()
 const options = { signal: new AbortController().signal, leaseMs: 30_000, label: 'sched:containers:test' }
 const open = (dialect: Dialect): Promise<LockConnection> => dialect.locks.open('pulse', options)

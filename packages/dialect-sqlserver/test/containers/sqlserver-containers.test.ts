@@ -11,7 +11,7 @@ import { fragments } from '../../src/store/fragments.ts'
 import { eventually, holding, name, openLocks, openStore, request } from '../support/scene.ts'
 import { containersObstacle, startSqlServer, type SqlServerImage } from './sqlserver-container.ts'
 
-// What the stand-in can only repeat from documents, asked of the servers themselves. Each is a line of the checklist in docs/databases-sqlserver.md.
+// What the stand-in can only repeat from documents, asked of the servers themselves. Each is a line of the checklist in docs/databases.md.
 const obstacle = await containersObstacle()
 const images: readonly SqlServerImage[] = ['2019-latest', '2022-latest', '2025-latest']
 const failures = ({ cases }: Report): string[] => cases.filter(({ verdict }) => verdict === 'fail').map(({ id, failure }) => `${id}: ${failure?.message}`)

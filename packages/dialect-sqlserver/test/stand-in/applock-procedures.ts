@@ -4,7 +4,7 @@ import type { RpcRequest, RpcValue } from './wire-reader.ts'
 import type { ServerMessage } from './wire-writer.ts'
 
 // Parameters and return codes: https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-getapplock-transact-sql
-// and sp-releaseapplock-transact-sql. What a peer answers instead was measured on Babelfish 4.4.0 (docs/databases-sqlserver.md).
+// and sp-releaseapplock-transact-sql. What a peer answers instead was measured on Babelfish 4.4.0 (docs/databases.md).
 
 export interface ProcedureContext {
   readonly applocks: ApplockModel
