@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { SchedError, asError, isSchedError } from '../errors.ts'
 import type { ExecutionRow } from '../ledger/execution-row.ts'
-import { clearGate, finishExecution, type AttemptEnd, type AttemptKey } from '../ledger/finish.ts'
+import { clearGate, finishExecution, unanswered, type AttemptEnd, type AttemptKey } from '../ledger/finish.ts'
 import { readBack } from '../ledger/read-back.ts'
 import { startExecution, type StartOutcome, type StartRequest } from '../ledger/start.ts'
 import { createLeaseSignal, type LeaseSignal } from '../locks/lease-signal.ts'
@@ -129,7 +129,13 @@ class Attempt {
     const context = new AttemptContext(this.#executor, this.#lease, {
       key: this.#key, fireTime: this.#row.fireTime, reason: this.#row.attemptReason ?? this.#row.origin, attempt: this.#number, lateMs: this.#lateMs,
     })
-    this.#executor.running.set(this.#key.executionId, (reason) => this.#lease.abort(reason))
+    const abort = (reason: SchedError): void => this.#lease.abort(reason)
+    const { running } = this.#executor
+    running.set(this.#key.executionId, abort)
+    // A later attempt of the same execution may run on this node by now.
+    const forget = (): void => { if (running.get(this.#key.executionId) === abort) running.delete(this.#key.executionId) }
+    let stuck: Extract<Settled, { status: 'stuck' }> | undefined
+    let written = false
     const forgetLife = this.#life.onLost((reason) => this.#lease.abort(reason))
     this.#hold?.onLost((reason) => this.#lease.abort(reason))
     const watch = startStopwatch(clock)
@@ -140,17 +146,20 @@ class Attempt {
         run: () => { this.#lease.signal.throwIfAborted(); return this.#task.handler(context) },
         lease: this.#lease, clock, interrupt, abortGraceMs, timeoutMs: this.#task.timeoutMs, task: this.#task.name,
       })
+      if (settled.status === 'stuck') stuck = settled
       const completed = context.completed || (context.successSent && await this.#hasSucceeded())
       const runMs = watch.elapsedMs()
-      const written = completed ? this.#completed(settled, runMs) : await this.#finish(settled, runMs)
-      return settled.status === 'stuck' ? { gateFreed: this.#whenSettled(settled.handler, written) } : undefined
+      written = completed ? this.#completed(settled, runMs) : await this.#finish(settled, runMs)
     } catch (error) {
       events.emit('execution.unfinished', { ...this.#ref, error: asError(error), runMs: watch.elapsedMs() })
-      throw error
+      if (stuck === undefined) throw error
+      events.emit('error', { error: asError(error), where: `ending ${this.#task.name} without its handler` })
     } finally {
-      this.#executor.running.delete(this.#key.executionId)
+      if (stuck === undefined || written) forget()
       forgetLife()
     }
+    // While the handler goes on, this node answers for the row: nobody may take it for an orphan and start beside it.
+    return stuck === undefined ? undefined : { gateFreed: this.#whenSettled(stuck.handler, written).finally(forget) }
   }
 
   /** `ctx.transaction` has written success together with the task's own writes: what came after it is an event only. */
@@ -163,7 +172,7 @@ class Attempt {
   /** The transaction's answer was lost, or came too late for the lease: the row tells whether it was committed. */
   async #hasSucceeded(): Promise<boolean> {
     const { ledger } = this.#executor
-    return (await this.#untilAnswered(() => readBack(ledger, this.#key))).status === 'mine-finished'
+    return (await this.#untilAnswered(() => readBack(ledger, unanswered(this.#key, { state: 'succeeded' })))).status === 'mine-finished'
   }
 
   /** True when the end of this attempt is in the ledger. */
@@ -203,8 +212,18 @@ class Attempt {
       const again = this.#number < maxCrashes(retry.max)
       return again ? { state: 'retry', reason: 'lock-lost', delayMs: 0, charged: true, errorCode, errorText } : { state: 'failed', errorCode, errorText }
     }
-    if (this.#number > retry.max || !retry.retryable(error)) return { state: 'failed', errorCode, errorText }
+    if (this.#number > retry.max || !this.#retryable(error)) return { state: 'failed', errorCode, errorText }
     return { state: 'retry', reason: 'retry', delayMs: retry.delayMs(this.#number, this.#executor.random), charged: true, errorCode, errorText }
+  }
+
+  /** The user's filter; one that throws has not said yes. */
+  #retryable(error: unknown): boolean {
+    try {
+      return this.#task.retry.retryable(error)
+    } catch (thrown) {
+      this.#executor.events.emit('error', { error: asError(thrown), where: `retry.retryable of ${this.#task.name}` })
+      return false
+    }
   }
 
   /**
@@ -215,7 +234,7 @@ class Attempt {
     const { ledger } = this.#executor
     return this.#untilAnswered(async () => {
       if (this.#life.judge() === undefined) return finishExecution(ledger, this.#key, end, { clearGate: clearGateToo })
-      return (await readBack(ledger, this.#key)).status === 'mine-finished' ? 'done' : 'fenced'
+      return (await readBack(ledger, unanswered(this.#key, end))).status === 'mine-finished' ? 'done' : 'fenced'
     })
   }
 

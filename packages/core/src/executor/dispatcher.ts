@@ -4,6 +4,7 @@ import { dueExecutions, nextPending, supersede } from '../ledger/due.ts'
 import type { ExecutionRow } from '../ledger/execution-row.ts'
 import { insertSlot } from '../ledger/slot.ts'
 import { readTasks, type TaskRow } from '../ledger/tasks.ts'
+import { sleep } from '../time/wait.ts'
 import { Agenda } from './agenda.ts'
 import { ArmedTask } from './armed-task.ts'
 import { runAttempt, type AttemptOutcome } from './attempt.ts'
@@ -48,7 +49,7 @@ export class Dispatcher {
     this.#agenda = new Agenda(executor.clock, () => executor.databaseClock.nowMs())
     this.#workers = workers
     this.#settler = new MissedSettler(executor, this.#agenda, this.#tasks, this.#lateMs, {
-      stopped: () => this.#stopClaims.signal.aborted, track: (work, where) => this.#track(work, where), dueNow: () => this.lookSoon(),
+      stopped: () => this.#stopClaims.signal.aborted, track: (work, where) => this.#track(work, where), refresh: (task, row) => this.#refresh(task, row), dueNow: () => this.lookSoon(),
     })
   }
 
@@ -75,16 +76,20 @@ export class Dispatcher {
     for (const task of this.#tasks.values()) {
       const row = rows.get(task.name)
       if (row === undefined) continue
-      const { carried, row: { override } } = task
-      task.row = row
-      if (row.override !== override) this.#rearm(task)
-      if (carried && !task.carried) this.#executor.events.emit('definition.superseded', { task: task.name })
+      this.#refresh(task, row)
     }
+  }
+
+  #refresh(task: ArmedTask, row: TaskRow): void {
+    const { carried, row: { override } } = task
+    task.row = row
+    if (row.override !== override) this.#rearm(task)
+    if (carried && !task.carried) this.#executor.events.emit('definition.superseded', { task: task.name })
   }
 
   /** Looks for due retries and orphaned slots at `at` (database time). */
   lookAt(at: number): void {
-    this.#agenda.setEarliest('due', at, () => this.#track(this.#look(), 'looking for due executions'))
+    this.#agenda.set(`due:${Math.ceil(at)}`, at, () => this.#track(this.#look(), 'looking for due executions'))
   }
 
   /** Time was lost (start, outage, new life): every task is scanned for slots that nobody claimed. */
@@ -108,7 +113,8 @@ export class Dispatcher {
   }
 
   #armNext(task: ArmedTask, after: number): void {
-    const fireTime = task.definition.schedule.next(after)
+    const { schedule, hash } = task.definition
+    const fireTime = schedule.next(after)
     if (fireTime === null) return
     this.#agenda.set(`task:${task.name}`, fireTime + task.jitterMs, () => {
       const now = this.#executor.databaseClock.nowMs()
@@ -116,27 +122,29 @@ export class Dispatcher {
       // A loop that was blocked over many fire times must not claim them all.
       this.#armNext(task, late ? now - task.jitterMs - this.#lateMs : fireTime)
       if (late) this.#settler.later(task)
-      else this.#track(this.#claim(task, fireTime), `claiming a slot of ${task.name}`)
+      else this.#track(this.#claim(task, fireTime, hash), `claiming a slot of ${task.name}`)
     })
   }
 
   /** Beyond this a slot is the scan's: until then it cannot be settled by another node. */
   get #lateMs(): number { return Math.max(this.#executor.heartbeatMs, 1000) }
 
-  async #claim(task: ArmedTask, fireTime: number): Promise<void> {
+  /** `hash`: of the definition that the fire time was computed from. */
+  async #claim(task: ArmedTask, fireTime: number, hash: string): Promise<void> {
     const { databaseClock, ledger, leaseMs } = this.#executor
     if (!task.claimable) return
     if (databaseClock.suspicious) await this.#hooks.resample()
     const dueAt = fireTime + task.jitterMs
-    if (databaseClock.nowMs() < dueAt) return this.#claimLater(task, fireTime)
+    if (databaseClock.nowMs() < dueAt) return this.#claimLater(task, fireTime, hash)
     const free = await this.#worker(task, fireTime)
-    if (free === undefined) return
+    if (free === undefined) return this.#settler.later(task)
     try {
       if (databaseClock.nowMs() - dueAt > this.#lateMs || this.#executor.life.judge() !== undefined) return this.#settler.later(task)
       const executionId = randomUUID()
       const { definition } = task
+      if (definition.hash !== hash) return
       const slot = await insertSlot(ledger, { executionId, taskName: task.name, definitionHash: definition.hash, fireTime, dueAt, maxClaimAgeMs: maxClaimAgeMs(definition, leaseMs), toleranceMs })
-      if (slot.status === 'ineligible') await this.#ineligible(task, fireTime, slot.dbNow)
+      if (slot.status === 'ineligible') await this.#ineligible(task, fireTime, hash, slot.dbNow)
       if (slot.status !== 'won') return
       await this.#run(task, { executionId, taskName: task.name, fireTime, dueAt, state: 'pending', origin: 'scheduled', attemptReason: null, attempt: 0, crashCount: 0 })
     } catch (error) {
@@ -148,25 +156,26 @@ export class Dispatcher {
     }
   }
 
-  async #again(task: ArmedTask, fireTime: number): Promise<void> {
+  async #again(task: ArmedTask, fireTime: number, hash: string): Promise<void> {
     this.#armNext(task, fireTime)
-    await this.#claim(task, fireTime)
+    await this.#claim(task, fireTime, hash)
   }
 
   /** The guards of the slot did not hold: our clock is ahead of the database, or the task has changed. */
-  async #ineligible(task: ArmedTask, fireTime: number, dbNow: number): Promise<void> {
+  async #ineligible(task: ArmedTask, fireTime: number, hash: string, dbNow: number): Promise<void> {
     if (fireTime <= dbNow) return this.reload()
     await this.#hooks.resample()
-    this.#claimLater(task, fireTime)
+    this.#claimLater(task, fireTime, hash)
   }
 
-  #claimLater(task: ArmedTask, fireTime: number): void {
-    this.#agenda.set(`task:${task.name}`, fireTime + task.jitterMs, () => this.#track(this.#again(task, fireTime), `claiming a slot of ${task.name}`))
+  #claimLater(task: ArmedTask, fireTime: number, hash: string): void {
+    this.#agenda.set(`task:${task.name}`, fireTime + task.jitterMs, () => this.#track(this.#again(task, fireTime, hash), `claiming a slot of ${task.name}`))
   }
 
   /** Runs an execution on the worker in hand; where the task keeps a queue, then what waits, until nothing may start. */
   async #run(task: ArmedTask, first: ExecutionRow): Promise<void> {
-    let next: ExecutionRow | undefined = task.queues && first.state === 'pending' ? await this.#nextInQueue(task) ?? first : first
+    // What a person triggers on a paused task has no queue to wait in.
+    let next: ExecutionRow | undefined = task.queues && task.claimable && first.state === 'pending' ? await this.#nextInQueue(task) ?? first : first
     for (let refused = 0; next !== undefined && refused < 2;) {
       const outcome = await this.#attempt(task, next)
       // Once more after a refusal: the gate may have become free just before the slot was seen waiting.
@@ -188,9 +197,15 @@ export class Dispatcher {
   }
 
   async #attempt(task: ArmedTask, row: ExecutionRow): Promise<AttemptOutcome['status']> {
+    const { clock, databaseClock } = this.#executor
     this.#inHand.add(row.executionId)
     try {
-      const outcome = await runAttempt(this.#executor, task, row)
+      let outcome = await runAttempt(this.#executor, task, row)
+      // Claimed a little early by the database's clock: the worker in hand waits for it.
+      while (outcome.status === 'again' && row.state === 'pending' && outcome.at - databaseClock.nowMs() <= 2 * toleranceMs && !this.#stopClaims.signal.aborted) {
+        await sleep(clock, Math.max(1, Math.ceil(outcome.at - databaseClock.nowMs())))
+        outcome = await runAttempt(this.#executor, task, row)
+      }
       if (outcome.status === 'again') this.lookAt(outcome.at)
       else if (outcome.status === 'ineligible') await this.reload()
       else if (outcome.status === 'unregistered') this.#hooks.onUnregistered()
@@ -226,11 +241,11 @@ export class Dispatcher {
 
   async #startExisting(task: ArmedTask, row: ExecutionRow): Promise<void> {
     const free = await this.#worker(task, row.fireTime)
-    if (free === undefined) return void this.#inHand.delete(row.executionId)
     try {
-      await this.#run(task, row)
+      if (free !== undefined) await this.#run(task, row)
     } finally {
-      free()
+      this.#inHand.delete(row.executionId)
+      free?.()
     }
   }
 

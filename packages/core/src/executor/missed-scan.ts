@@ -11,14 +11,19 @@ const hourMs = 3_600_000
 const chunk = 2000
 const mostWalked = 500_000
 
-/** How late a slot may still start: what N accepts, and the floor of retention (I1). */
-export function maxClaimAgeMs({ misfire, runAll, catchUpWindowMs }: TaskDefinition, leaseMs: number): number {
+/** How old a slot may be to run at all, by its misfire policy. */
+function oldestRunMs({ misfire, runAll, catchUpWindowMs }: TaskDefinition, leaseMs: number): number {
   switch (misfire) {
     case 'run-once': return dayMs
     case 'run-all': return Math.max(runAll.maxAgeMs, 2 * leaseMs)
     case 'skip':
     case 'stall': return Math.max(catchUpWindowMs ?? dayMs, 2 * leaseMs)
   }
+}
+
+/** How late a slot may still be claimed: what N accepts, and the floor of retention (I1). Jitter moves the claim, never the fire time. */
+export function maxClaimAgeMs(task: TaskDefinition, leaseMs: number): number {
+  return oldestRunMs(task, leaseMs) + task.jitterMs
 }
 
 /**
@@ -53,7 +58,7 @@ async function walk(task: TaskDefinition, after: number, until: number): Promise
 function chooseCatchUps(task: TaskDefinition, holes: readonly number[], now: number, leaseMs: number): readonly number[] {
   const notOlderThan = (ageMs: number): readonly number[] => holes.filter((fireTime) => now - fireTime - task.jitterMs <= ageMs)
   switch (task.misfire) {
-    case 'run-once': return notOlderThan(maxClaimAgeMs(task, leaseMs)).slice(-1)
+    case 'run-once': return notOlderThan(oldestRunMs(task, leaseMs)).slice(-1)
     case 'skip': return notOlderThan(catchUpWindowMs(task, holes.at(-1) ?? now, leaseMs)).slice(-1)
     case 'run-all': return notOlderThan(task.runAll.maxAgeMs).slice(-task.runAll.max)
     case 'stall': return []

@@ -1,4 +1,4 @@
-import { touchRegistry, readTask } from '../ledger/tasks.ts'
+import { readTask, touchRegistry, type TaskRow } from '../ledger/tasks.ts'
 import type { Agenda } from './agenda.ts'
 import type { ArmedTask } from './armed-task.ts'
 import type { Executor } from './executor.ts'
@@ -8,6 +8,8 @@ export interface SettlerHooks {
   readonly stopped: () => boolean
   /** Work that must be waited for at the end; its errors become events. */
   readonly track: (work: Promise<void>, where: string) => void
+  /** A task's row as it is in the ledger now. */
+  readonly refresh: (task: ArmedTask, row: TaskRow) => void
   /** A slot became due this moment. */
   readonly dueNow: () => void
 }
@@ -47,8 +49,8 @@ export class MissedSettler {
     task.unsettledUntil = Math.max(task.unsettledUntil, this.#executor.databaseClock.nowMs())
   }
 
-  #ringFor({ unsettledUntil }: ArmedTask): void {
-    this.#agenda.setEarliest('settle', unsettledUntil + this.#lateMs, () => this.#settle())
+  #ringFor({ unsettledUntil, jitterMs }: ArmedTask): void {
+    this.#agenda.setEarliest('settle', unsettledUntil + this.#lateMs + jitterMs, () => this.#settle())
   }
 
   #settle(): void {
@@ -68,7 +70,8 @@ export class MissedSettler {
     this.#again = false
     for (const task of this.#tasks.values()) {
       if (task.unsettledUntil === -Infinity || this.#hooks.stopped()) continue
-      const until = Math.floor(this.#executor.databaseClock.nowMs() - this.#lateMs)
+      // A slot with jitter is claimed by so much later.
+      const until = Math.floor(this.#executor.databaseClock.nowMs() - this.#lateMs - task.jitterMs)
       try {
         await this.#settleOne(task, until)
       } catch (error) {
@@ -83,7 +86,8 @@ export class MissedSettler {
 
   async #settleOne(task: ArmedTask, until: number): Promise<void> {
     const { ledger, events } = this.#executor
-    task.row = await readTask(ledger, task.name) ?? task.row
+    const row = await readTask(ledger, task.name)
+    if (row !== undefined) this.#hooks.refresh(task, row)
     if (!task.claimable) return
     const outcome = await settleMissedSlots(this.#executor, task.definition, task.row, until)
     if (outcome === null) return

@@ -173,8 +173,8 @@ export class RunningNode {
 
   #onBeat(beat: Heartbeat): void {
     this.#tellBeat(beat)
-    if (this.#registry !== undefined && this.#registry !== beat.registry) this.#background(this.#dispatcher.reload(), 'reading the tasks')
-    this.#registry = beat.registry
+    // Kept once it has been obeyed: a reload that failed is due again at the next beat.
+    if (this.#registry !== beat.registry) this.#background(this.#dispatcher.reload().then(() => { this.#registry = beat.registry }), 'reading the tasks')
     if (beat.orphans > 0 || this.#unknown(beat)) this.#background(this.#sweep(), 'the sweep')
     if (this.#retention.due) this.#background(this.#retention.run(() => this.#stopping), 'deleting old executions')
     if (beat.cancels > 0) this.#background(obeyCancels(this.#executor), 'obeying a cancellation')

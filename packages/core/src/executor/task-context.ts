@@ -1,5 +1,5 @@
 import { SchedError } from '../errors.ts'
-import { finishStatements, type AttemptKey } from '../ledger/finish.ts'
+import { finishStatements, unanswered, type AttemptKey } from '../ledger/finish.ts'
 import { readBack } from '../ledger/read-back.ts'
 import type { AttemptReason, Origin } from '../ledger/execution-row.ts'
 import type { LeaseSignal } from '../locks/lease-signal.ts'
@@ -116,13 +116,13 @@ export class AttemptContext<TClient> implements TaskContext<TClient> {
   async #open(): Promise<TransactionSession<TClient>> {
     const { clock, random, leaseMs, transactionBudgetMs } = this.#executor
     const opened = await this.#executor.openTransaction()
-    return new TransactionSession<TClient>(opened, { clock, random, signal: this.signal, beginMs: leaseMs / 4, budgetMs: transactionBudgetMs, what: `ctx.transaction of ${this.task}` })
+    return new TransactionSession<TClient>(opened, { clock, random, signal: this.signal, beginMs: leaseMs / 4, stepMs: leaseMs, budgetMs: transactionBudgetMs, what: `ctx.transaction of ${this.task}` })
   }
 
   /** The answer to COMMIT was lost: only the ledger knows. */
   async #wasCommitted(error: unknown): Promise<boolean> {
     if (!commitUnknown(error)) return false
-    return (await readBack(this.#executor.ledger, this.#key)).status === 'mine-finished'
+    return (await readBack(this.#executor.ledger, unanswered(this.#key, { state: 'succeeded' }))).status === 'mine-finished'
   }
 
   #fenced(): SchedError {

@@ -41,9 +41,9 @@ export async function supersede(ledger: Ledger, taskName: string, fireTime: numb
 }
 
 /** The executions of a task that run now. */
-export async function runningExecutions({ tables, store, namespace }: Ledger, taskName: string): Promise<string[]> {
+export async function runningExecutions({ tables, store, namespace }: Ledger, taskName: string): Promise<{ executionId: string; fireTime: number }[]> {
   const { rows } = await store.run('looking for running executions', {
-    text: `SELECT execution_id FROM ${tables.executions} WHERE namespace = ? AND task_name = ? AND state = 'running'`, params: [namespace, taskName],
+    text: `SELECT execution_id, fire_time FROM ${tables.executions} WHERE namespace = ? AND task_name = ? AND state = 'running'`, params: [namespace, taskName],
   })
-  return rows.map((row) => row['execution_id'] as string)
+  return rows.map((row) => ({ executionId: row['execution_id'] as string, fireTime: row['fire_time'] as number }))
 }

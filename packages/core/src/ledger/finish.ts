@@ -3,7 +3,7 @@ import { commitUnknown } from '../session/commit-error.ts'
 import type { AttemptReason } from './execution-row.ts'
 import { transition } from './execution-state.ts'
 import type { Ledger } from './ledger.ts'
-import { readBack } from './read-back.ts'
+import { readBack, type Unanswered } from './read-back.ts'
 
 /** The attempt a change of a running execution must name (P7). */
 export interface AttemptKey {
@@ -40,12 +40,17 @@ export async function finishExecution(ledger: Ledger, attempt: AttemptKey, end: 
     if (committed) return 'done'
   } catch (error) {
     if (!commitUnknown(error)) throw error
-    const found = await readBack(ledger, attempt)
+    const found = await readBack(ledger, unanswered(attempt, end))
     // Nothing of it was committed, and nobody else has touched the row: the same finish is sent once more.
     if (found.status === 'mine-running') return await finishAgain(ledger, attempt, end, options) ? 'done' : 'fenced'
     return found.status === 'mine-finished' ? 'done' : 'fenced'
   }
-  return (await readBack(ledger, attempt)).status === 'mine-finished' ? 'done' : 'fenced'
+  return (await readBack(ledger, unanswered(attempt, end))).status === 'mine-finished' ? 'done' : 'fenced'
+}
+
+/** What to read back after this end: an execution that has ended for good keeps its owner, one that is to be retried may have a new one. */
+export function unanswered({ executionId, owner, crashCount }: AttemptKey, end: AttemptEnd): Unanswered {
+  return { executionId, owner, crashCount: end.state === 'retry' ? crashCount : undefined }
 }
 
 function finishAgain(ledger: Ledger, attempt: AttemptKey, end: AttemptEnd, options: FinishOptions): Promise<boolean> {

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { SchedError } from '../errors.ts'
 import { errorClassOf } from '../session/classified-error.ts'
+import { terminalStates, type ExecutionState } from './execution-state.ts'
 import type { Ledger } from './ledger.ts'
-import { touchRegistry, type TaskRow } from './tasks.ts'
+import { registryChange, touchRegistry, type TaskRow } from './tasks.ts'
 
 /** What a person may do to a task or an execution. Every node obeys within one heartbeat. */
 
@@ -23,13 +24,17 @@ export async function resumeTask(ledger: Ledger, taskName: string): Promise<bool
 
 async function setState(ledger: Ledger, taskName: string, from: readonly string[], to: 'active' | 'paused' | 'stalled', reason: string | null): Promise<boolean> {
   const { tables, sql: { nowMs }, store, namespace } = ledger
-  const { affected } = await store.run(`changing the state of a task`, {
-    text: `UPDATE ${tables.tasks} SET state = ?, state_reason = ?${to === 'active' ? `, armed_from = ${nowMs}` : ''} WHERE namespace = ? AND task_name = ? AND state IN (${from.map(() => '?').join(', ')})`,
-    params: [to, reason, namespace, taskName, ...from],
+  const changed = await store.block('changing the state of a task', async (sql) => {
+    const { affected } = await sql.run({
+      text: `UPDATE ${tables.tasks} SET state = ?, state_reason = ?${to === 'active' ? `, armed_from = ${nowMs}` : ''} WHERE namespace = ? AND task_name = ? AND state IN (${from.map(() => '?').join(', ')})`,
+      params: [to, reason, namespace, taskName, ...from],
+    })
+    // Together, or a node that has it cached as paused would never look again.
+    if (affected === 1) await sql.run(registryChange(ledger))
+    return { commit: affected === 1, value: affected === 1 }
   })
-  if (affected === 1) await touchRegistry(ledger, 'change')
-  else await requireTask(ledger, taskName)
-  return affected === 1
+  if (!changed) await requireTask(ledger, taskName)
+  return changed
 }
 
 /** @throws SchedError SCHED_TASK_UNKNOWN */
@@ -57,7 +62,7 @@ export async function triggerTask(ledger: Ledger, taskName: string, key: string 
     return { executionId, created: false }
   }
   await requireTask(ledger, taskName)
-  return { executionId, created: false }
+  throw new SchedError('SCHED_TASK_UNKNOWN', `the task ${JSON.stringify(taskName)} is retired: no live revision has it.`)
 }
 
 export type CancelOutcome = 'cancelled' | 'requested' | 'ended' | 'unknown'
@@ -66,17 +71,21 @@ export type CancelOutcome = 'cancelled' | 'requested' | 'ended' | 'unknown'
 export async function cancelExecution(ledger: Ledger, executionId: string, why: string): Promise<CancelOutcome> {
   const { tables, sql: { nowMs }, store, namespace } = ledger
   const key = [namespace, executionId]
-  const waiting = await store.run('cancelling an execution', {
-    text: `UPDATE ${tables.executions} SET state = 'failed', finished_at = ${nowMs}, cancel_requested_at = ${nowMs}, error_code = 'SCHED_TASK_CANCELLED', error_text = ? WHERE namespace = ? AND execution_id = ? AND state IN ('pending', 'retry')`,
-    params: [why, ...key],
-  })
-  if (waiting.affected === 1) return 'cancelled'
-  const running = await store.run('asking an execution to end', {
-    text: `UPDATE ${tables.executions} SET cancel_requested_at = ${nowMs} WHERE namespace = ? AND execution_id = ? AND state = 'running'`, params: key,
-  })
-  if (running.affected === 1) return 'requested'
-  const { rows } = await store.run('looking for an execution', { text: `SELECT state FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: key })
-  return rows.length === 1 ? 'ended' : 'unknown'
+  for (;;) {
+    const waiting = await store.run('cancelling an execution', {
+      text: `UPDATE ${tables.executions} SET state = 'failed', finished_at = ${nowMs}, cancel_requested_at = ${nowMs}, error_code = 'SCHED_TASK_CANCELLED', error_text = ? WHERE namespace = ? AND execution_id = ? AND state IN ('pending', 'retry')`,
+      params: [why, ...key],
+    })
+    if (waiting.affected === 1) return 'cancelled'
+    const running = await store.run('asking an execution to end', {
+      text: `UPDATE ${tables.executions} SET cancel_requested_at = ${nowMs} WHERE namespace = ? AND execution_id = ? AND state = 'running'`, params: key,
+    })
+    if (running.affected === 1) return 'requested'
+    const { rows: [row] } = await store.run('looking for an execution', { text: `SELECT state FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: key })
+    if (row === undefined) return 'unknown'
+    // Between the two statements it may have gone from running to retry: once more.
+    if (terminalStates.includes(row['state'] as ExecutionState)) return 'ended'
+  }
 }
 
 /** Executions of this node that are to end. */

@@ -9,11 +9,14 @@ export type ReadBack =
   /** The execution has moved on under another owner, or is gone. */
   | { readonly status: 'fenced' }
 
+/** The attempt whose transaction had no answer. With `crashCount` (as it was when the attempt began) the end of a retry is told too. */
+export interface Unanswered { readonly executionId: string; readonly owner: string; readonly crashCount?: number | undefined }
+
 /**
  * Statement "?": what became of a transaction whose answer was lost. A plain SELECT would not do, the old statement may still be in
  * flight: the no-op UPDATE waits for the old transaction. Definitive, because COMMIT is only ever sent after the guard's own reply.
  */
-export function readBack({ tables, store, namespace, sql: { nowMs } }: Ledger, attempt: { executionId: string; owner: string; crashCount?: number }): Promise<ReadBack> {
+export function readBack({ tables, store, namespace, sql: { nowMs } }: Ledger, attempt: Unanswered): Promise<ReadBack> {
   const key = [namespace, attempt.executionId]
   return store.block('reading an execution back', async (sql) => {
     await sql.run({ text: `UPDATE ${tables.executions} SET due_at = due_at WHERE namespace = ? AND execution_id = ?`, params: key })
@@ -29,7 +32,7 @@ function judge(row: SqlRow, owner: string, crashCount: number | undefined): Read
     if (row['state'] !== 'running') return { status: 'mine-finished' }
     return { status: 'mine-running', fencingToken: row['fencing_token'] as number, attempt: row['attempt'] as number, crashCount: row['crash_count'] as number, dbNow: row['db_now'] as number }
   }
-  // The next attempt may have begun already. Only its owner ends a running attempt, or a sweep, which raises the crash count.
+  // After a retry of ours the next attempt may have begun already. Only its owner ends a running attempt, or a sweep, which raises the crash count.
   if (crashCount !== undefined && row['crash_count'] === crashCount) return { status: 'mine-finished' }
   return { status: row['state'] === 'pending' || row['state'] === 'retry' ? 'untouched' : 'fenced' }
 }

@@ -11,7 +11,7 @@ export async function deleteEnded({ tables, sql, store, namespace }: Ledger, tas
   const { rows } = await store.run('looking for old executions', {
     text: `SELECT execution_id FROM ${tables.executions} WHERE namespace = ? AND task_name = ? AND state IN (${terminalStates.map((state) => `'${state}'`).join(', ')})
  AND finished_at < ${sql.nowMs} - ? AND fire_time < ${sql.nowMs} - ?
- AND fire_time < (SELECT MAX(n.fire_time) FROM ${tables.executions} n WHERE n.namespace = ? AND n.task_name = ?) ORDER BY fire_time, execution_id${sql.limit(batch)}`,
+ AND (slot_key <> 'cron' OR fire_time < (SELECT MAX(n.fire_time) FROM ${tables.executions} n WHERE n.namespace = ? AND n.task_name = ? AND n.slot_key = 'cron')) ORDER BY fire_time, execution_id${sql.limit(batch)}`,
     params: [namespace, taskName, keepMs, keepMs, namespace, taskName],
   })
   for (const row of rows) {

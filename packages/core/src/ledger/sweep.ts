@@ -36,9 +36,9 @@ export interface SweepRequest {
  * then settled one by one, each in a short transaction of its own: a row that is locked is skipped and reported, and the sweep goes on.
  */
 export async function sweep(ledger: Ledger, request: SweepRequest): Promise<SweepReport> {
-  const dead = await declareDead(ledger)
   const recovered: Recovered[] = []
   const blocked: string[] = []
+  const dead = await declareDead(ledger, blocked)
   for (const row of await orphanedExecutions(ledger, request)) {
     const outcome = await unlessLocked(() => recover(ledger, request, row))
     if (outcome === 'locked') blocked.push(row['execution_id'] as string)
@@ -62,17 +62,22 @@ async function unlessLocked<T>(work: () => Promise<T>): Promise<T | 'locked'> {
 }
 
 /** R1 */
-async function declareDead({ tables, sql: { nowMs, readHint }, namespace, store }: Ledger): Promise<string[]> {
+async function declareDead({ tables, sql: { nowMs, readHint }, namespace, store }: Ledger, blocked: string[]): Promise<string[]> {
   const { rows } = await store.run('looking for lapsed nodes', {
     text: `SELECT node_id FROM ${tables.nodes}${readHint} WHERE namespace = ? AND state = 'alive' AND lease_until <= ${nowMs}`, params: [namespace],
   })
   const dead: string[] = []
   for (const row of rows) {
     const nodeId = row['node_id'] as string
-    const { affected } = await store.run('declaring a node dead', {
-      text: `UPDATE ${tables.nodes} SET state = 'dead' WHERE namespace = ? AND node_id = ? AND state = 'alive' AND lease_until <= ${nowMs}`, params: [namespace, nodeId],
-    })
-    if (affected === 1) dead.push(nodeId)
+    // A node that froze inside its heartbeat holds its own row; the others are settled all the same.
+    const outcome = await unlessLocked(() => store.block('declaring a node dead', async (sql) => {
+      const { affected } = await sql.run({
+        text: `UPDATE ${tables.nodes} SET state = 'dead' WHERE namespace = ? AND node_id = ? AND state = 'alive' AND lease_until <= ${nowMs}`, params: [namespace, nodeId],
+      })
+      return { commit: affected === 1, value: affected === 1 }
+    }, { answer: 'lock-timeout' }))
+    if (outcome === 'locked') blocked.push(`node ${nodeId}`)
+    else if (outcome) dead.push(nodeId)
   }
   return dead
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { errorClassOf } from '../session/classified-error.ts'
-import type { SqlRow, SqlSession } from '../spi/sql-session.ts'
+import type { SqlRow, SqlSession, Statement } from '../spi/sql-session.ts'
 import type { Ledger } from './ledger.ts'
 import { putMeta } from './migrate.ts'
 import { retireRemoved } from './retire.ts'
@@ -113,6 +113,11 @@ async function changeTask(ledger: Ledger, task: TaskRegistration, node: Carrier,
     params: [definitionHash, task.spec, node.revision, node.nodeId, ...key],
   })
   return 'replaced'
+}
+
+/** For changes that go with it in one transaction: the row is there since the first registration. */
+export function registryChange({ tables, namespace }: Pick<Ledger, 'tables' | 'namespace'>): Statement {
+  return { text: `UPDATE ${tables.meta} SET meta_value = ? WHERE namespace = ? AND meta_key = 'registry'`, params: [randomUUID(), namespace] }
 }
 
 /** Every change of a definition or a state gives the registry a new value; heartbeats carry it to all nodes. */

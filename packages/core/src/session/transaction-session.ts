@@ -14,6 +14,8 @@ export interface TransactionLimits {
   readonly clock: Clock
   readonly random: () => number
   readonly signal: AbortSignal
+  /** Longest wait for the answer to a statement of ours. */
+  readonly stepMs: number
   /** Longest wait for BEGIN: where there is one writer, it may have to queue. */
   readonly beginMs: number
   /** Longest the transaction may stay open; undefined: no limit of ours. */
@@ -47,9 +49,9 @@ export class TransactionSession<TClient> {
       const value = await fn(this.sql.client as TClient)
       await this.#ours('the guard', guard)
       try {
-        await this.sql.commit()
+        await this.#answered('COMMIT', () => this.sql.commit())
       } catch (thrown) {
-        const error = commitError(this.#classify(thrown), what, thrown)
+        const error = thrown instanceof SchedError ? thrown : commitError(this.#classify(thrown), what, thrown)
         if (!await committed(error)) throw error
       }
       return value
@@ -68,9 +70,18 @@ export class TransactionSession<TClient> {
     }
   }
 
+  /** Our own statements have a deadline, on a session that nobody answers too; the user's are the user's. */
+  #answered<T>(step: string, work: () => Promise<T>): Promise<T> {
+    const { clock, stepMs, what } = this.#limits
+    return withDeadline(clock, work(), {
+      deadlineMs: stepMs, onAbandon: () => this.sql.destroy(),
+      onDeadline: () => new SchedError('SCHED_QUERY_TIMEOUT', `${what}: ${step} had no answer within ${stepMs} ms.`, { remedy: 'The session was destroyed; look for a frozen server or a lost network.' }),
+    })
+  }
+
   async #ours<T>(step: string, work: () => Promise<T>): Promise<T> {
     try {
-      return await work()
+      return await this.#answered(step, work)
     } catch (thrown) {
       if (thrown instanceof SchedError) throw thrown
       throw classifiedError(this.#classify(thrown), `${this.#limits.what}: ${step}`, asError(thrown))
