@@ -30,6 +30,8 @@ export type AttemptOutcome =
   | { readonly status: 'waiting' }
   | { readonly status: 'ineligible' } | { readonly status: 'unregistered' }
   | { readonly status: 'again'; readonly at: number }
+  /** Not started yet: the same row, unchanged, is to be started at `at`. */
+  | { readonly status: 'early'; readonly at: number }
 
 /** A handler that ignores its signal; in an object, because awaiting it is the caller's choice. */
 interface Stuck { readonly gateFreed: Promise<void> }
@@ -60,8 +62,8 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
       case 'busy': return await settleRefused(executor, armed, row, previousRuns)
       case 'ineligible': return { status: 'ineligible' }
       case 'moved': return ended
-      case 'not-due': return { status: 'again', at: started.dueAt }
-      case 'unanswered': return { status: 'again', at: executor.databaseClock.nowMs() }
+      case 'not-due': return { status: 'early', at: started.dueAt }
+      case 'unanswered': return { status: 'early', at: executor.databaseClock.nowMs() }
       case 'node-lapsed': return { status: 'unregistered' }
       case 'started': break
     }

@@ -202,11 +202,11 @@ export class Dispatcher {
     try {
       let outcome = await runAttempt(this.#executor, task, row)
       // Claimed a little early by the database's clock: the worker in hand waits for it.
-      while (outcome.status === 'again' && row.state === 'pending' && outcome.at - databaseClock.nowMs() <= 2 * toleranceMs && !this.#stopClaims.signal.aborted) {
+      while (outcome.status === 'early' && outcome.at - databaseClock.nowMs() <= 2 * toleranceMs && !this.#stopClaims.signal.aborted) {
         await sleep(clock, Math.max(1, Math.ceil(outcome.at - databaseClock.nowMs())))
         outcome = await runAttempt(this.#executor, task, row)
       }
-      if (outcome.status === 'again') this.lookAt(outcome.at)
+      if (outcome.status === 'again' || outcome.status === 'early') this.lookAt(outcome.at)
       else if (outcome.status === 'ineligible') await this.reload()
       else if (outcome.status === 'unregistered') this.#hooks.onUnregistered()
       return outcome.status

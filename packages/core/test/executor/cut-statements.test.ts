@@ -39,11 +39,14 @@ async function cutAt(cluster: Cluster, cut: Cut, moment: () => (bytes: Buffer) =
     const rows = await cluster.executions('tick')
     const starts = cluster.starts('tick').map(({ fireTime }) => fireTime)
     const fireTimes = rows.map(({ fire_time }) => fire_time as number)
-    // No orphan: every second has its row, and each has succeeded, at the first attempt and without a recovery.
+    // No orphan: every second has its row, and each has succeeded, at the first attempt and without a recovery. A slot that was found as
+    // due may run while the next one fires, which is then skipped and says so.
     expect(fireTimes).toEqual(Array.from({ length: rows.length }, (_, index) => (fireTimes[0] as number) + index * 1_000))
-    expect(rows.map(({ state, attempt, crash_count }) => ({ state, attempt, crash_count }))).toEqual(rows.map(() => ({ state: 'succeeded', attempt: 1, crash_count: 0 })))
+    const ran = rows.filter(({ state, error_code }) => state !== 'skipped' || error_code !== 'overlap')
+    expect(rows.length - ran.length).toBeLessThanOrEqual(1)
+    expect(ran.map(({ state, attempt, crash_count }) => ({ state, attempt, crash_count }))).toEqual(ran.map(() => ({ state: 'succeeded', attempt: 1, crash_count: 0 })))
     // No second run.
-    expect([...starts].sort()).toEqual(fireTimes)
+    expect([...starts].sort()).toEqual(ran.map(({ fire_time }) => fire_time))
     // No false "fenced".
     expect(cluster.journal.filter(({ event }) => ['execution.fenced', 'execution.recovered', 'node.lost'].includes(event ?? ''))).toEqual([])
     expect(await cluster.query('SELECT gate_owner FROM sched_tasks')).toEqual([{ gate_owner: null }])
