@@ -132,7 +132,13 @@ async function play(scenario: Scenario): Promise<Outcome> {
   troubled = false
   cluster.faults.clear()
   await cluster.advance(2000 + leaseMs)
-  for (let quietMs = 0; quietMs < longestQuietMs && isOpen(cluster, lastAt); quietMs += quietStepMs) await cluster.advance(quietStepMs)
+  const untilQuiet = async (): Promise<void> => {
+    for (let quietMs = 0; quietMs < longestQuietMs && isOpen(cluster, lastAt); quietMs += quietStepMs) await cluster.advance(quietStepMs)
+  }
+  await untilQuiet()
+  // Holes are settled a heartbeat and a scan after the last trouble, on a slow line too: until then nothing shows that they are open.
+  await cluster.advance(4 * scenario.heartbeatMs + 3000)
+  await untilQuiet()
   return { scenario, cluster, touches, transactional, firstAt: startAt, lastAt, troublesMet }
 }
 
