@@ -104,10 +104,10 @@ describePlaces('the lock table', (place) => {
   it('P5: a renewal keeps a lease beyond its first end, without a new token', async () => {
     const { strategy } = ground().source
     const connection = await ground().connect()
-    const held = await ground().take(connection, freshName(), { leaseMs: 150 })
+    const held = await ground().take(connection, freshName(), { leaseMs: 1_000 })
     for (let beat = 0; beat < 4; beat += 1) {
-      await sleep(60)
-      expect(await strategy.refresh(connection, [held], 150)).toEqual({ lost: [] })
+      await sleep(350)
+      expect(await strategy.refresh(connection, [held], 1_000)).toEqual({ lost: [] })
     }
     expect(await strategy.inspect(connection, held.name)).toMatchObject({ owner: held.owner, fencingToken: held.fencingToken })
   })
