@@ -14,8 +14,11 @@ export interface ServerRow {
   readonly image?: string
 }
 
-const row = (name: ServerName, more: Omit<ServerRow, 'name' | 'variable'>): ServerRow =>
-  ({ name, variable: `SCHED_TEST_${environmentName(name)}_URL`, ...more })
+/** `SCHED_TEST_MYSQL_IMAGE=mysql:8.4` and the like put another version in the place of a row's image. */
+const row = (name: ServerName, { image, ...more }: Omit<ServerRow, 'name' | 'variable'>): ServerRow => {
+  const chosen = image === undefined ? undefined : process.env[`SCHED_TEST_${environmentName(name)}_IMAGE`] ?? image
+  return { name, variable: `SCHED_TEST_${environmentName(name)}_URL`, ...(chosen === undefined ? {} : { image: chosen }), ...more }
+}
 
 export const serverTable: readonly ServerRow[] = [
   row('postgres', { protocol: 'postgres', proxy: false, image: 'postgres:18' }),
