@@ -9,6 +9,8 @@ export { checkNamespace, encodeLockName, lockKey64, lockName, type LockKind, typ
 export type {
   HeldBy, LockConnection, LockDiagnostics, LockHolder, LockHolding, LockOutcome, LockRequest, LockSource, LockStrategy, OpenOptions, ReleaseOutcome,
 } from './lock-source.ts'
+export { OpenSessions } from './open-sessions.ts'
+export { orAborted } from './or-aborted.ts'
 export type { Finding, LockProbe, Probe } from './probe.ts'
 export { redactSecrets, redactUrl } from './redact.ts'
 export type { SqlResult, SqlRow, SqlSession, SqlValue, Statement } from './sql-session.ts'

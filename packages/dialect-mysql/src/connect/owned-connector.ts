@@ -1,7 +1,7 @@
+import { OpenSessions, orAborted } from '@sched/core/spi'
 import { PhysicalSession, endConnection } from '../session/physical-session.ts'
-import { OpenSessions, type Connector } from './connector.ts'
+import type { Connector } from './connector.ts'
 import { loadDriver, type MysqlOwnConnection } from './driver.ts'
-import { orAborted } from './or-aborted.ts'
 
 const ours = {
   // Without probes a peer that vanished is noticed after hours. Node asks for ten, a second apart, after this much silence:
@@ -13,7 +13,7 @@ const ours = {
 
 /** Unpooled connections of our own: every session is a new one. `config` is what `mysql2.createConnection` takes. */
 export function ownedConnector(config: object): Connector {
-  const sessions = new OpenSessions()
+  const sessions = new OpenSessions('MySQL')
   return {
     limit: undefined,
     async connect(signal) {

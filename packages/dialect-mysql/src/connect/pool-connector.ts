@@ -1,16 +1,15 @@
-import { SchedError } from '@sched/core/spi'
+import { OpenSessions, orAborted, SchedError } from '@sched/core/spi'
 import { PhysicalSession, endConnection } from '../session/physical-session.ts'
 import { inTransaction } from '../session/row-values.ts'
-import { OpenSessions, type Connector } from './connector.ts'
+import type { Connector } from './connector.ts'
 import type { MysqlConnection, MysqlPool, MysqlPoolInternals, MysqlPromiseConnection, MysqlPromisePool } from './mysql-client.ts'
-import { orAborted } from './or-aborted.ts'
 
 /** What a pool lent: the driver's connection, and what the user knows it as. */
 interface Borrowed { readonly connection: MysqlConnection; readonly client: unknown }
 
 /** Connections of the user's pool. What was borrowed is closed in the end and never goes back: our settings are on it. */
 export function poolConnector(pool: MysqlPool): Connector {
-  const sessions = new OpenSessions()
+  const sessions = new OpenSessions('MySQL')
   return {
     limit: limitOf(pool),
     async connect(signal) {

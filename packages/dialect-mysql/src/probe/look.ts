@@ -1,6 +1,5 @@
-import type { Finding, OpenOptions } from '@sched/core/spi'
+import { type Finding, type OpenOptions, orAborted } from '@sched/core/spi'
 import type { Connector } from '../connect/connector.ts'
-import { orAborted } from '../connect/or-aborted.ts'
 import type { PhysicalSession } from '../session/physical-session.ts'
 import { identify } from '../session/server-identity.ts'
 import { engineOf, type Engine } from './engine.ts'

@@ -1,5 +1,5 @@
+import { orAborted } from '@sched/core/spi'
 import type { Connector } from '../connect/connector.ts'
-import { orAborted } from '../connect/or-aborted.ts'
 import type { PhysicalSession } from './physical-session.ts'
 import { identify, type ServerIdentity } from './server-identity.ts'
 import { readCommitted, settingsStatement, unicode } from './session-settings.ts'

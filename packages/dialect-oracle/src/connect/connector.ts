@@ -1,4 +1,3 @@
-import { SchedError } from '@sched/core/spi'
 import type { PhysicalSession } from '../session/physical-session.ts'
 import type { OracleConnection } from './oracle-client.ts'
 
@@ -13,25 +12,6 @@ export interface Connector<TClient extends OracleConnection = OracleConnection> 
   close(): void
 }
 
-/** Remembers what is open, so that `close` leaves no session of ours on the server. */
-export class OpenSessions {
-  readonly #open = new Set<{ destroy(): void }>()
-  #closed = false
-
-  add(session: { destroy(): void }): void { this.#open.add(session) }
-
-  delete(session: { destroy(): void }): void { this.#open.delete(session) }
-
-  /** @throws SchedError SCHED_STOPPED */
-  refuseWhenClosed(): void {
-    if (this.#closed) throw new SchedError('SCHED_STOPPED', 'this Oracle dialect was closed.')
-  }
-
-  close(): void {
-    this.#closed = true
-    for (const session of [...this.#open]) session.destroy()
-  }
-}
 
 /**
  * `host/service:pooled`, or SERVER=POOLED in a descriptor.

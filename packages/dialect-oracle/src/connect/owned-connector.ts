@@ -1,9 +1,9 @@
+import { OpenSessions, orAborted } from '@sched/core/spi'
 import { endClient } from '../session/end-client.ts'
 import { PhysicalSession } from '../session/physical-session.ts'
-import { asksForPooledServer, OpenSessions, type Connector } from './connector.ts'
+import { asksForPooledServer, type Connector } from './connector.ts'
 import { loadDriver, type LoadDriver } from './driver.ts'
 import type { OracleConnection } from './oracle-client.ts'
-import { orAborted } from './or-aborted.ts'
 
 // Minutes of silence after which the kernel asks whether the peer is still there; the driver's default is the system's two hours.
 // https://node-oracledb.readthedocs.io/en/latest/api_manual/oracledb.html#oracledb.getConnection (expireTime)
@@ -13,7 +13,7 @@ const giveUp = { connectTimeout: 10 }
 
 /** Standalone connections of our own: every session is a new one. `config` is what `oracledb.getConnection` takes. */
 export function ownedConnector(config: { readonly connectString?: string }, load: LoadDriver = loadDriver): Connector {
-  const sessions = new OpenSessions()
+  const sessions = new OpenSessions('Oracle')
   return {
     limit: undefined,
     pooledServer: asksForPooledServer(config.connectString),

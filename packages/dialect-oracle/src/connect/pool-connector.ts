@@ -1,14 +1,13 @@
-import { SchedError } from '@sched/core/spi'
+import { OpenSessions, orAborted, SchedError } from '@sched/core/spi'
 import { canBeDropped, endClient } from '../session/end-client.ts'
 import { PhysicalSession } from '../session/physical-session.ts'
-import { asksForPooledServer, OpenSessions, type Connector } from './connector.ts'
+import { asksForPooledServer, type Connector } from './connector.ts'
 import { loadDriver, type LoadDriver } from './driver.ts'
 import type { OracleConnection, OraclePool } from './oracle-client.ts'
-import { orAborted } from './or-aborted.ts'
 
 /** Connections of the user's pool. What was borrowed is dropped in the end and never goes back: our settings, or a lock, are on it. */
 export function poolConnector<TClient extends OracleConnection>(pool: OraclePool<TClient>, load: LoadDriver = loadDriver): Connector<TClient> {
-  const sessions = new OpenSessions()
+  const sessions = new OpenSessions('Oracle')
   return {
     limit: pool.poolMax,
     pooledServer: asksForPooledServer(pool.connectString),

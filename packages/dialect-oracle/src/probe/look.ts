@@ -1,7 +1,6 @@
-import type { OpenOptions } from '@sched/core/spi'
+import { type OpenOptions, orAborted } from '@sched/core/spi'
 import type { Connector } from '../connect/connector.ts'
 import type { PhysicalSession } from '../session/physical-session.ts'
-import { orAborted } from '../connect/or-aborted.ts'
 
 export const product = 'Oracle Database'
 

@@ -1,6 +1,6 @@
+import { orAborted } from '@sched/core/spi'
 import type { Connector } from '../connect/connector.ts'
 import type { OracleConnection } from '../connect/oracle-client.ts'
-import { orAborted } from '../connect/or-aborted.ts'
 import type { PhysicalSession } from './physical-session.ts'
 import type { PlSqlBlock } from './plsql.ts'
 

@@ -1,4 +1,3 @@
-import { SchedError } from '@sched/core/spi'
 import type { PgClient } from './pg-client.ts'
 import type { PhysicalSession } from '../session/physical-session.ts'
 
@@ -9,24 +8,4 @@ export interface Connector<TClient extends PgClient = PgClient> {
   connect(signal: AbortSignal): Promise<PhysicalSession<TClient>>
   /** Destroys the sessions that are still open and gives no more. Idempotent. */
   close(): void
-}
-
-/** Remembers what is open, so that `close` leaves no session of ours on the server. */
-export class OpenSessions {
-  readonly #open = new Set<{ destroy(): void }>()
-  #closed = false
-
-  add(session: { destroy(): void }): void { this.#open.add(session) }
-
-  delete(session: { destroy(): void }): void { this.#open.delete(session) }
-
-  /** @throws SchedError SCHED_STOPPED */
-  refuseWhenClosed(): void {
-    if (this.#closed) throw new SchedError('SCHED_STOPPED', 'this PostgreSQL dialect was closed.')
-  }
-
-  close(): void {
-    this.#closed = true
-    for (const session of [...this.#open]) session.destroy()
-  }
 }

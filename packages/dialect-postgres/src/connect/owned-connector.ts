@@ -1,6 +1,6 @@
-import { OpenSessions, type Connector } from './connector.ts'
+import { OpenSessions, orAborted } from '@sched/core/spi'
+import type { Connector } from './connector.ts'
 import { loadDriver } from './driver.ts'
-import { orAborted } from './or-aborted.ts'
 import type { PgOwnedClient } from './pg-client.ts'
 import { endClient, PhysicalSession } from '../session/physical-session.ts'
 
@@ -10,7 +10,7 @@ const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
 
 /** Unpooled clients of our own: every session is a new connection. `config` is what `new pg.Client` takes. */
 export function ownedConnector(config: object): Connector<PgOwnedClient> {
-  const sessions = new OpenSessions()
+  const sessions = new OpenSessions('PostgreSQL')
   return {
     limit: undefined,
     async connect(signal) {

@@ -1,13 +1,12 @@
-import { SchedError } from '@sched/core/spi'
+import { OpenSessions, orAborted, SchedError } from '@sched/core/spi'
 import { sqlState } from '../errors/classify.ts'
-import { OpenSessions, type Connector } from './connector.ts'
-import { orAborted } from './or-aborted.ts'
+import type { Connector } from './connector.ts'
 import type { PgInternals, PgPool, PgPoolClient } from './pg-client.ts'
 import { endClient, PhysicalSession } from '../session/physical-session.ts'
 
 /** Clients of the user's pool. What was borrowed is closed in the end and never goes back: our settings are on it. */
 export function poolConnector<TClient extends PgPoolClient>(pool: PgPool<TClient>): Connector<TClient> {
-  const sessions = new OpenSessions()
+  const sessions = new OpenSessions('PostgreSQL')
   return {
     limit: pool.options?.max,
     async connect(signal) {

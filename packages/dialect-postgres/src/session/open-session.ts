@@ -1,6 +1,5 @@
-import type { Statement } from '@sched/core/spi'
+import { orAborted, type Statement } from '@sched/core/spi'
 import type { Connector } from '../connect/connector.ts'
-import { orAborted } from '../connect/or-aborted.ts'
 import type { PgClient } from '../connect/pg-client.ts'
 import type { PhysicalSession } from './physical-session.ts'
 

@@ -1,8 +1,8 @@
+import { OpenSessions, orAborted } from '@sched/core/spi'
 import { PhysicalSession } from '../session/physical-session.ts'
 import { programName } from '../session/session-label.ts'
-import { OpenSessions, type Connector } from './connector.ts'
+import type { Connector } from './connector.ts'
 import { loadDriver } from './driver.ts'
-import { orAborted } from './or-aborted.ts'
 import type { TediousConnection, TediousMessage, TediousOwnedConnection } from './tedious-types.ts'
 
 /** What `new tedious.Connection` takes. https://tediousjs.github.io/tedious/api-connection.html#function_newConnection */
@@ -13,7 +13,7 @@ const noRetries = { maxRetriesOnTransientErrors: 0 }
 
 /** Unpooled connections of our own: every session is a new one. */
 export function ownedConnector(config: TediousConfig): Connector<TediousConnection> {
-  const sessions = new OpenSessions()
+  const sessions = new OpenSessions('SQL Server')
   return {
     limit: undefined,
     unnamed: false,

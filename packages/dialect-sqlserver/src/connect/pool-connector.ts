@@ -1,8 +1,7 @@
-import { SchedError } from '@sched/core/spi'
+import { OpenSessions, orAborted, SchedError } from '@sched/core/spi'
 import { PhysicalSession } from '../session/physical-session.ts'
-import { OpenSessions, type Connector } from './connector.ts'
+import type { Connector } from './connector.ts'
 import { loadDriver } from './driver.ts'
-import { orAborted } from './or-aborted.ts'
 import type { LendingPool, LentPool, MssqlPool, TediousConnection } from './tedious-types.ts'
 
 /** mssql's own default. https://github.com/tediousjs/node-mssql#general-same-for-all-drivers */
@@ -13,7 +12,7 @@ const defaultLimit = 10
  * was borrowed is closed in the end: the pool finds it closed when it looks at it next, and opens another.
  */
 export function poolConnector<TPool extends LendingPool>(pool: TPool): Connector<LentPool<TPool>> {
-  const sessions = new OpenSessions()
+  const sessions = new OpenSessions('SQL Server')
   return {
     limit: limitOf(pool),
     unnamed: true,

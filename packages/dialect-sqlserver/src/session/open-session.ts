@@ -1,6 +1,5 @@
-import { SchedError } from '@sched/core/spi'
+import { orAborted, SchedError } from '@sched/core/spi'
 import type { Connector } from '../connect/connector.ts'
-import { orAborted } from '../connect/or-aborted.ts'
 import type { PhysicalSession } from './physical-session.ts'
 import { settingsBatch } from './session-settings.ts'
 
