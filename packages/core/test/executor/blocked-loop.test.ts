@@ -35,7 +35,10 @@ async function notAllAtOnce(cluster: Cluster): Promise<void> {
   await only.stop()
   const rows = await cluster.executions('tick')
   expect(rows.filter(({ state }) => state === 'missed')).toMatchObject([{ missed_count: expect.toSatisfy((count: number) => count >= 2 && count <= 4) as number }])
-  expect(rows.filter(({ origin, state }) => origin === 'catchup' && state === 'succeeded')).toHaveLength(1)
+  // It runs, unless the slot of that very moment is running: then it says so.
+  const caughtUp = rows.filter(({ origin }) => origin === 'catchup')
+  expect(caughtUp).toHaveLength(1)
+  expect(['succeeded null', 'skipped overlap']).toContain(`${caughtUp[0]?.['state'] as string} ${String(caughtUp[0]?.['error_code'])}`)
   const covered = rows.reduce((sum, { missed_count }) => sum + ((missed_count as number | null) ?? 1), 0)
   const [first, last] = [rows[0]?.['missed_from'] ?? rows[0]?.['fire_time'], rows.at(-1)?.['fire_time']] as [number, number]
   expect(covered).toBe((last - first) / 1_000 + 1)

@@ -23,7 +23,9 @@ onStores((scenario) => {
     expect(starts.length).toBeGreaterThanOrEqual(tasks * (rounds - 1))
     expect(new Set(starts).size).toBe(starts.length)
     const rows = await cluster.executions()
-    expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['succeeded']))
-    expect(rows.length).toBe(starts.length)
+    // A machine that is too slow for its rounds skips a slot whose task still runs, and says so.
+    const ran = rows.filter(({ state, error_code }) => state !== 'skipped' || error_code !== 'overlap')
+    expect(new Set(ran.map(({ state }) => state))).toEqual(new Set(['succeeded']))
+    expect(ran.length).toBe(starts.length)
   })
 })

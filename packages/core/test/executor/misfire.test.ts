@@ -68,6 +68,7 @@ onStores((scenario) => {
     await before.scheduler.start()
     const { fireTime } = await before.event('execution.succeeded')
     const missed = fireTime + 5_000
+    await before.event('heartbeat')
     const { dbNow } = before.events('heartbeat').at(-1) as { dbNow: number }
     await sleep(missed - dbNow - 1_000)
     await before.scheduler.stop()
