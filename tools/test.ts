@@ -12,9 +12,9 @@ import { privatePostgresName, requiredServers } from './databases/src/required-s
 import { missingVariable } from './databases/src/server-table.ts'
 import { countTests, type VitestReport } from './databases/src/test-count.ts'
 
-// Nearly all of the time is spent waiting for leases to run out: one file per core would leave a small machine idle. On the command line,
-// since the projects do not take it from the root's configuration.
-const workers = ['--maxWorkers=4']
+// Nearly all of the time is spent waiting for leases to run out; more files at once on two cores would measure the machine instead. On the
+// command line, since the projects do not take it from the root's configuration.
+const workers = ['--maxWorkers=2']
 
 const staleDatabaseMs = 6 * 3_600_000
 
