@@ -51,7 +51,7 @@ describe.each(['one statement', 'in steps'])('ten processes on one SQLite file, 
     ground.destroyAll()
 
     const children = Array.from({ length: workers }, () => spawnNode(new URL('./processes/contender.ts', import.meta.url), [file, way, String(rounds), '20']))
-    await Promise.all(children.map((child) => child.line(({ ready }) => ready === true, 20_000)))
+    await Promise.all(children.map((child) => child.line(({ ready }) => ready === true, 60_000)))
     const startsAt = Date.now() + 100
     for (const child of children) child.send(startsAt)
     for (const child of children) expect(await child.exited, child.stderr).toEqual({ code: 0, signal: null })
@@ -62,5 +62,5 @@ describe.each(['one statement', 'in steps'])('ten processes on one SQLite file, 
       expect(statuses.filter((status) => status === 'granted'), `round ${round}`).toHaveLength(1)
       expect(statuses.filter((status) => status === 'refused'), `round ${round}`).toHaveLength(workers - 1)
     }
-  }, 30_000)
+  }, 120_000)
 })

@@ -81,7 +81,7 @@ describe('the SQLite file', () => {
 
   it.skipIf(process.platform === 'win32')('P10: a file or directory without write access says which, and what to grant', async () => {
     const child = spawnNode(new URL('./processes/restricted-user.ts', import.meta.url), [directory.path])
-    const { file, folder, raw } = await child.line<{ file: unknown; folder: unknown; raw: unknown }>((line) => 'file' in line, 10_000)
+    const { file, folder, raw } = await child.line<{ file: unknown; folder: unknown; raw: unknown }>((line) => 'file' in line, 40_000)
     expect(file).toEqual({ probe: 'SCHED_READ_ONLY', open: 'SCHED_READ_ONLY', errorClass: 'read-only' })
     expect(folder).toEqual({ probe: 'SCHED_PERMISSION', open: 'SCHED_PERMISSION', errorClass: 'permission' })
     expect(raw).toBe('read-only') // and what SQLite itself says

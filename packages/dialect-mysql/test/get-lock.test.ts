@@ -3,7 +3,11 @@ import { describeServer } from '@sched-dev/databases'
 import { classifyMysql } from '../src/errors/classify.ts'
 import { encodedName } from '../src/locks/encoded-name.ts'
 import { getLockStrategy as locks } from '../src/locks/get-lock-strategy.ts'
-import { errorOf, eventually, freshName, holding, name, onlooker, openLocks, request, singleServers } from './support/scene.ts'
+import type { GetLockConnection } from '../src/locks/get-lock-connection.ts'
+import { errorOf, eventually, freshName, holding, name, onlooker, openLocks, request, singleServers, type Onlooker } from './support/scene.ts'
+
+const waits = async (looker: Onlooker, { id }: GetLockConnection): Promise<boolean> =>
+  (await looker.query("SELECT 1 FROM information_schema.processlist WHERE id = ? AND state = 'User lock'", [id])).length > 0
 
 describeServer(singleServers, ({ name: server, url }) => {
   it('P10: grants a lock to one session, and contention is a result, not an error', async () => {
@@ -38,22 +42,27 @@ describeServer(singleServers, ({ name: server, url }) => {
     const a = freshName()
     await locks.tryLock(one, request(a))
     const began = performance.now()
-    const waiting = locks.lock!(two, request(a), 5_000)
+    const waiting = locks.lock!(two, request(a), 20_000)
     setTimeout(() => { void locks.release(one, holding(a)) }, 200)
     expect(await waiting).toEqual({ status: 'granted' })
     expect(performance.now() - began).toBeGreaterThan(150)
-    expect(performance.now() - began).toBeLessThan(4_000)
+    expect(performance.now() - began).toBeLessThan(10_000)
     expect(await locks.isHeld(two, holding(a))).toBe('mine')
   })
 
   it.each([0.2, 300, 1_400])('P10: gives up a wait at its limit in milliseconds, although MySQL itself knows whole seconds: %d', async (waitMs) => {
-    const [one, two] = [await openLocks({ url }), await openLocks({ url }, { purpose: 'wait', leaseMs: 1_000 })]
+    const [one, two] = [await openLocks({ url }), await openLocks({ url }, { purpose: 'wait', leaseMs: 2_000 })] // statements: 500 ms
     const a = freshName()
     await locks.tryLock(one, request(a))
-    const began = performance.now()
-    expect(await locks.lock!(two, request(a), waitMs)).toEqual({ status: 'refused' })
-    expect(performance.now() - began).toBeGreaterThanOrEqual(Math.floor(waitMs) - 10)
-    expect(performance.now() - began).toBeLessThan(waitMs + 600)
+    const took: number[] = []
+    // A busy machine may make a wait longer; one in whole seconds is longer every time.
+    while (took.length < 3 && !took.some((ms) => ms < waitMs + 600)) {
+      const began = performance.now()
+      expect(await locks.lock!(two, request(a), waitMs)).toEqual({ status: 'refused' })
+      took.push(performance.now() - began)
+    }
+    expect(Math.min(...took)).toBeGreaterThanOrEqual(Math.floor(waitMs) - 10)
+    expect(Math.min(...took)).toBeLessThan(waitMs + 600)
     expect(await locks.lock!(two, request(freshName()), waitMs)).toEqual({ status: 'granted' })
   })
 
@@ -80,8 +89,8 @@ describeServer(singleServers, ({ name: server, url }) => {
     const [one, two, other] = [await openLocks({ url }), await openLocks({ url }, { purpose: 'wait' }), await onlooker(url)]
     const a = freshName()
     await locks.tryLock(one, request(a))
-    const waiting = locks.lock!(two, request(a), 5_000).catch((error: unknown) => error)
-    await new Promise((resolve) => { setTimeout(resolve, 200) })
+    const waiting = locks.lock!(two, request(a), 20_000).catch((error: unknown) => error)
+    await eventually(() => waits(other, two))
     await other.query(`KILL QUERY ${two.id}`)
     const outcome = await waiting
     if (server === 'mysql') expect([(outcome as { errno: number }).errno, classifyMysql(outcome)]).toEqual([1317, 'query-timeout'])
@@ -90,13 +99,13 @@ describeServer(singleServers, ({ name: server, url }) => {
   })
 
   it('P10: part of a circle of waits is told so, by the number of its vendor, and keeps what it has', async () => {
-    const [one, two] = [await openLocks({ url }, { purpose: 'wait' }), await openLocks({ url }, { purpose: 'wait' })]
+    const [one, two, looker] = [await openLocks({ url }, { purpose: 'wait' }), await openLocks({ url }, { purpose: 'wait' }), await onlooker(url)]
     const [a, b] = [freshName(), freshName()]
     await locks.tryLock(one, request(a))
     await locks.tryLock(two, request(b))
-    const waiting = locks.lock!(one, request(b), 5_000)
-    await new Promise((resolve) => { setTimeout(resolve, 200) })
-    const error = await errorOf(locks.lock!(two, request(a), 3_000))
+    const waiting = locks.lock!(one, request(b), 20_000)
+    await eventually(() => waits(looker, one))
+    const error = await errorOf(locks.lock!(two, request(a), 10_000))
     expect([error['errno'], classifyMysql(error)]).toEqual([server === 'mysql' ? 3058 : 1213, 'deadlock'])
     expect(await locks.isHeld(two, holding(b))).toBe('mine')
     await locks.release(two, holding(b))
@@ -109,7 +118,7 @@ describeServer(singleServers, ({ name: server, url }) => {
     await locks.tryLock(one, request(a))
     const waiting = locks.lock!(two, request(a), 60_000)
     const there = async (id: number): Promise<boolean> => (await looker.query('SELECT 1 FROM information_schema.processlist WHERE id = ?', [id])).length > 0
-    await eventually(async () => (await looker.query("SELECT 1 FROM information_schema.processlist WHERE id = ? AND state = 'User lock'", [two.id])).length > 0)
+    await eventually(() => waits(looker, two))
     two.destroy()
     two.destroy()
     await expect(waiting).rejects.toThrow('destroyed')

@@ -17,7 +17,7 @@ describeServer(singleServers, ({ url: serverUrl }) => {
     await new Promise((resolve) => { setTimeout(resolve, 5_000) })
     await eventually(async () => cluster.lines('execution.recovered').length >= 1, 20_000)
     frozen.thaw()
-    await frozen.line(({ kind }) => kind === 'node.lost', 10_000)
+    await frozen.line(({ kind }) => kind === 'node.lost', 30_000)
     await cluster.runs(3)
     await Promise.all(cluster.instances.slice(1).map(async (child) => { child.send('stop'); await child.exited }))
     expect(await cluster.faults()).toEqual(noFaults)
@@ -37,9 +37,9 @@ describeServer(singleServers, ({ url: serverUrl }) => {
     await cluster.runs(5)
     const late = cluster.lines('start').map(({ at, fireTime }) => at - fireTime) // `at` is real time, the server's too
     await cluster.stop()
-    expect(Math.max(...late.map(Math.abs))).toBeLessThan(2_500)
+    expect(Math.max(...late.map(Math.abs))).toBeLessThan(60_000) // not off by hours
     expect(await cluster.faults()).toEqual(noFaults)
-  }, 60_000)
+  }, 120_000)
 })
 
 describePrivateMysql(['mysql', 'mariadb', 'mariadb-oldest'], (start, template) => {
@@ -76,7 +76,7 @@ describePrivateMysql(['mysql', 'mariadb', 'mariadb-oldest'], (start, template) =
     expect(await cluster.faults()).toEqual(noFaults)
     // Every one of these is a type of its own, and none says that somebody else had the work.
     const codes = new Set(apps.lines('error').map(({ code }) => code))
-    for (const code of codes) expect(['SCHED_SESSION_LOST', 'SCHED_DATABASE_UNREACHABLE', 'SCHED_QUERY_TIMEOUT', 'SCHED_READ_ONLY', 'SCHED_LEASE_LOST', 'SCHED_LOCK_LOST', 'SCHED_CLOCK_JUMPED', 'SCHED_ABORTED', 'SCHED_CONTENDED', 'SCHED_FENCED']).toContain(code)
+    for (const code of codes) expect(['SCHED_SESSION_LOST', 'SCHED_DATABASE_UNREACHABLE', 'SCHED_QUERY_TIMEOUT', 'SCHED_READ_ONLY', 'SCHED_LEASE_LOST', 'SCHED_LOCK_LOST', 'SCHED_ABORTED', 'SCHED_CONTENDED', 'SCHED_FENCED']).toContain(code)
     expect(JSON.stringify(apps.lines('error'))).not.toContain('only-for-this-test')
     if (template === 'mysql') expect(codes).toContain('SCHED_READ_ONLY')
   }, 240_000)

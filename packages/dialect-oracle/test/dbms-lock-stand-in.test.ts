@@ -91,9 +91,9 @@ describe('stand-in at the wire: DBMS_LOCK', () => {
     const [a, b] = [nameOf('a'), nameOf('b')]
     await locks.strategy.tryLock(one, requestFor(a))
     await locks.strategy.tryLock(two, requestFor(b))
-    const waiting = locks.strategy.lock?.(one, requestFor(b), 3_000)
-    await new Promise((resolve) => { setTimeout(resolve, 200) })
-    const error = await errorOf(locks.strategy.lock?.(two, requestFor(a), 3_000) ?? Promise.resolve())
+    const waiting = locks.strategy.lock?.(one, requestFor(b), 10_000)
+    await ground.waiting(1)
+    const error = await errorOf(locks.strategy.lock?.(two, requestFor(a), 10_000) ?? Promise.resolve())
     expect(locks.classify(error)).toBe('deadlock')
     await locks.strategy.release(two, { name: b, owner: 'x', fencingToken: undefined })
     expect(await waiting).toEqual({ status: 'granted' })
@@ -117,10 +117,10 @@ describe('stand-in at the wire: DBMS_LOCK', () => {
     const request = requestFor(nameOf('queue'))
     await strategy.tryLock(holder, request)
     const waiting = strategy.lock?.(waiter, requestFor(request.name), 20_000).catch((error: unknown) => error)
-    await new Promise((resolve) => { setTimeout(resolve, 200) })
+    await ground.waiting(1)
     waiter.destroy()
     await waiting
-    await expect.poll(() => ground.server.sessions.size, { timeout: 2_000 }).toBe(1)
+    await expect.poll(() => ground.server.sessions.size, { timeout: 10_000 }).toBe(1)
   })
 
   it.each([true, false])('works with ALLOCATE_UNIQUE_AUTONOMOUS there: %s', async (autonomousAllocation) => {

@@ -10,7 +10,7 @@ import { errorOf, Ground, holdingOf, nameOf, requestFor } from './support/ground
 
 async function poolOn(ground: Ground, poolMax = 8): Promise<oracledb.Pool> {
   const { user = 'app', password = 'stand-in-password' } = ground.server.options
-  const pool = await oracledb.createPool({ user, password, connectString: `127.0.0.1:${ground.wire.port}/standin`, poolMin: 0, poolMax, poolIncrement: 1, queueTimeout: 1_000 })
+  const pool = await oracledb.createPool({ user, password, connectString: `127.0.0.1:${ground.wire.port}/standin`, poolMin: 0, poolMax, poolIncrement: 1, queueTimeout: 2_000 })
   onTestFinished(async () => { await pool.close(0) })
   return pool
 }
@@ -68,7 +68,9 @@ describe('stand-in at the wire: a pool of the real oracledb', () => {
     const ground = await Ground.start()
     const pool = await poolOn(ground, 1)
     const dialect = oracle({ pool })
-    expect((await dialect.locks.probe(ground.openOptions())).findings).toEqual(expect.arrayContaining([expect.objectContaining({ level: 'refuse', code: 'SCHED_UNSAFE_LIMIT' })]))
+    const probe = await dialect.locks.probe(ground.openOptions())
+    expect(probe.findings).toEqual(expect.arrayContaining([expect.objectContaining({ level: 'refuse', code: 'SCHED_UNSAFE_LIMIT' })]))
+    expect([probe.poolLimit, (await dialect.store?.probe(ground.openOptions()))?.poolLimit]).toEqual([1, 1])
     const first = await dialect.locks.open('pulse', ground.openOptions())
     expect(dialect.locks.classify(await errorOf(dialect.locks.open('pulse', ground.openOptions())))).toBe('resource-exhausted')
     first.destroy()
@@ -95,7 +97,7 @@ describe('stand-in at the surface of the driver: a pool', () => {
     const driver = driverStandIn(server)
     const pool = driver.createPool({ user: 'app', password: 'stand-in-password', poolMax: 8 })
     const dialect = dialectOn(poolConnector(pool, async () => driver))
-    const options = { signal: AbortSignal.timeout(5_000), leaseMs: 30_000, label: 'sched:stand-in:pool' }
+    const options = { signal: AbortSignal.timeout(20_000), leaseMs: 30_000, label: 'sched:stand-in:pool' }
     const connection = await dialect.locks.open('pulse', options)
     const request = requestFor(nameOf('kept'))
     await dialect.locks.strategy.tryLock(connection, request)

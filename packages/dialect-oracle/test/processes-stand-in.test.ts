@@ -9,7 +9,7 @@ const script = fileURLToPath(new URL('processes/lock-holder.ts', import.meta.url
 
 async function holderOn(ground: Ground, waitMs = 0): Promise<NodeChild> {
   const child = spawnNode(script, [ground.wire.url, String(waitMs)])
-  await child.line(({ held, asking }) => held === true || (waitMs > 0 && asking === true), 15_000)
+  await child.line(({ held, asking }) => held === true || (waitMs > 0 && asking === true), 30_000)
   return child
 }
 
@@ -26,9 +26,9 @@ describe('stand-in at the wire: other processes', () => {
     const child = await holderOn(ground)
     expect((await locks.tryAcquire('shared')).status).toBe('refused')
     await child.kill('SIGKILL')
-    const lease = await locks.acquire('shared', { waitMs: 2_000 })
+    const lease = await locks.acquire('shared', { waitMs: 15_000 })
     expect(await lease.release()).toEqual({ status: 'released' })
-  }, 30_000)
+  }, 90_000)
 
   it('a frozen holder is not replaced, whatever its lease says: boundedStaleness is false', async () => {
     const ground = await Ground.start()
@@ -39,20 +39,20 @@ describe('stand-in at the wire: other processes', () => {
     expect((await locks.tryAcquire('shared')).status).toBe('refused')
     // It wakes past its lease: it must not believe in the lock any more, although the server still held it.
     child.thaw()
-    await child.line(({ lost }) => lost === true, 5_000)
-    const lease = await locks.acquire('shared', { waitMs: 5_000 })
+    await child.line(({ lost }) => lost === true, 20_000)
+    const lease = await locks.acquire('shared', { waitMs: 15_000 })
     expect(await lease.release()).toEqual({ status: 'released' })
-  }, 30_000)
+  }, 90_000)
 
   it('a waiter that is killed takes nothing with it', async () => {
     const ground = await Ground.start()
     const locks = locksOn(ground)
     const lease = await locks.acquire('shared', { waitMs: 0 })
     const child = await holderOn(ground, 60_000)
-    await expect.poll(() => ground.server.sessions.size, { timeout: 5_000 }).toBeGreaterThanOrEqual(3)
+    await expect.poll(() => ground.server.sessions.size, { timeout: 20_000 }).toBeGreaterThanOrEqual(3)
     await child.kill('SIGKILL')
     expect(await lease.release()).toEqual({ status: 'released' })
     const again = await locks.acquire('shared', { waitMs: 20_000 })
     expect(await again.release()).toEqual({ status: 'released' })
-  }, 40_000)
+  }, 90_000)
 })

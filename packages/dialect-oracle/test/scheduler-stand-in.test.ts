@@ -27,12 +27,12 @@ const executions = `SELECT fire_time, state, attempt FROM ${tables.executions} W
 describe('stand-in at the wire: createScheduler', () => {
   it('lets ten instances boot together on an empty database', async () => {
     const ground = await Ground.start()
-    const schedulers = Array.from({ length: 10 }, () => schedulerOn(ground))
+    const schedulers = Array.from({ length: 10 }, () => schedulerOn(ground, { leaseMs: 30_000 }))
     for (const scheduler of schedulers) scheduler.task('yearly', { cron: '0 0 0 1 1 *' }, () => {})
     await Promise.all(schedulers.map((scheduler) => scheduler.start()))
     expect(await rowsOf(ground, `SELECT meta_value FROM ${tables.meta} WHERE meta_key = 'schema_version'`)).toHaveLength(1)
     expect(await rowsOf(ground, `SELECT node_id FROM ${tables.nodes} WHERE state = 'alive'`)).toHaveLength(10)
-  }, 60_000)
+  }, 90_000)
 
   it('runs each fire time once, on one of three instances', async () => {
     const ground = await Ground.start()
@@ -40,13 +40,13 @@ describe('stand-in at the wire: createScheduler', () => {
     const schedulers = Array.from({ length: 3 }, () => schedulerOn(ground))
     for (const scheduler of schedulers) scheduler.task('each-second', { everyMs: 1_000 }, (context) => { started.push(context.fireTime.getTime()) })
     await Promise.all(schedulers.map((scheduler) => scheduler.start()))
-    await expect.poll(() => started.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(5)
+    await expect.poll(() => started.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(5)
     await Promise.all(schedulers.map((scheduler) => scheduler.stop()))
     expect(new Set(started).size).toBe(started.length)
     const rows = await rowsOf(ground, executions, ['each-second'])
     expect(rows.filter(({ state }) => state === 'succeeded')).toHaveLength(started.length)
     expect(rows.every(({ attempt }) => Number(attempt) <= 1)).toBe(true)
-  }, 60_000)
+  }, 90_000)
 
   it('commits the effects of ctx.transaction together with the success, and neither without the other', async () => {
     const ground = await Ground.start()
@@ -63,11 +63,12 @@ describe('stand-in at the wire: createScheduler', () => {
       })
     })
     await scheduler.start()
-    await expect.poll(() => runs, { timeout: 15_000 }).toBeGreaterThanOrEqual(3)
+    await expect.poll(() => runs, { timeout: 30_000 }).toBeGreaterThanOrEqual(3)
     await scheduler.stop()
     expect(await rowsOf(ground, 'SELECT what FROM effects')).toEqual([{ what: 'run 1' }])
-    expect((await rowsOf(ground, executions, ['pays'])).slice(0, 2).map(({ state }) => state)).toEqual(['succeeded', 'failed'])
-  }, 60_000)
+    // A fire time that came too late has a row, and never ran.
+    expect((await rowsOf(ground, executions, ['pays'])).filter(({ attempt }) => Number(attempt) > 0).slice(0, 2).map(({ state }) => state)).toEqual(['succeeded', 'failed'])
+  }, 90_000)
 
   it('P6: a sweep skips the row that a frozen transaction holds, says so, lives on, and recovers it when it is free', async () => {
     const ground = await Ground.start()
@@ -94,12 +95,12 @@ describe('stand-in at the wire: createScheduler', () => {
     const lost: unknown[] = []
     scheduler.on('recovery.blocked', ({ what }) => { blocked.push(...what) })
     scheduler.on('node.lost', (event) => { lost.push(event) })
-    await expect.poll(() => blocked.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(2)
+    await expect.poll(() => blocked.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(2)
     expect(blocked).toContain(executionId)
     expect(lost).toEqual([])
     frozen.destroy()
-    await expect.poll(() => runs, { timeout: 15_000 }).toEqual(['recovered'])
-  }, 60_000)
+    await expect.poll(() => runs, { timeout: 30_000 }).toEqual(['recovered'])
+  }, 90_000)
 
   it('keeps a definition of any length', async () => {
     const ground = await Ground.start()
@@ -109,7 +110,7 @@ describe('stand-in at the wire: createScheduler', () => {
     await scheduler.start()
     const [row] = await rowsOf(ground, `SELECT spec FROM ${tables.tasks} WHERE task_name = 'long'`)
     expect(String(row?.['spec']).length).toBeGreaterThan(4_000)
-  }, 60_000)
+  }, 90_000)
 })
 
 describe('stand-in at the wire: createLocks', () => {
@@ -127,5 +128,5 @@ describe('stand-in at the wire: createLocks', () => {
       inside -= 1
     }, { waitMs: 20_000 }))))
     expect(tokens.every((token, index) => token !== undefined && token > (tokens[index - 1] ?? 0))).toBe(true)
-  }, 60_000)
+  }, 90_000)
 })

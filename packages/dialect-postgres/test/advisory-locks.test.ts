@@ -56,23 +56,23 @@ describeServer(['postgres', 'postgres-middle', 'postgres-oldest', 'pgbouncer-ses
     const [one, two] = [await openLocks({ url }), await openLocks({ url }, { purpose: 'wait' })]
     await locks.tryLock(one, request('a'))
     const began = performance.now()
-    const waiting = locks.lock!(two, request('a'), 5_000)
+    const waiting = locks.lock!(two, request('a'), 20_000)
     const releasing = sleep(200).then(() => locks.release(one, holding('a')))
     expect(await Promise.all([waiting, releasing])).toEqual([{ status: 'granted' }, { status: 'released' }])
     expect(performance.now() - began).toBeGreaterThan(150)
-    expect(performance.now() - began).toBeLessThan(3_000)
+    expect(performance.now() - began).toBeLessThan(10_000)
     expect(await locks.isHeld(two, holding('a'))).toBe('mine')
   })
 
   it('gives up a wait at its limit, longer than the limits of the session, and leaves no setting behind', async () => {
     const url = await emptyDatabase(serverUrl)
-    const [one, two] = [await openLocks({ url }), await openLocks({ url }, { purpose: 'wait', leaseMs: 1_000 })] // statements: 250 ms, rows: 125 ms
+    const [one, two] = [await openLocks({ url }), await openLocks({ url }, { purpose: 'wait', leaseMs: 2_000 })] // statements: 500 ms, rows: 250 ms
     await locks.tryLock(one, request('a'))
     const before = await two.sql.run({ text: "SELECT current_setting('lock_timeout') AS l, current_setting('statement_timeout') AS s", params: [] })
     const began = performance.now()
     expect(await locks.lock!(two, request('a'), 600)).toEqual({ status: 'refused' })
     expect(performance.now() - began).toBeGreaterThanOrEqual(590)
-    expect(before.rows).toEqual([{ l: '125ms', s: '250ms' }])
+    expect(before.rows).toEqual([{ l: '250ms', s: '500ms' }])
     expect(await two.sql.run({ text: "SELECT current_setting('lock_timeout') AS l, current_setting('statement_timeout') AS s", params: [] })).toEqual(before)
     expect(await locks.lock!(two, request('a'), 0.2)).toEqual({ status: 'refused' }) // a fraction is not "for ever"
     expect(await locks.lock!(two, request('b'), 0.2)).toEqual({ status: 'granted' })
@@ -111,7 +111,7 @@ describeServer(['postgres', 'postgres-middle', 'postgres-oldest', 'pgbouncer-ses
     const [one, two, looker] = [await openLocks({ url }), await openLocks({ url }, { purpose: 'wait' }), await onlooker(url)]
     await locks.tryLock(one, request('a'))
     const waiting = locks.lock!(two, request('a'), 60_000)
-    await eventually(async () => (await looker.query('select 1 from pg_locks where not granted')).rows.length === 1)
+    await eventually(async () => (await looker.query('select 1 from pg_locks where not granted and pid = $1', [two.id])).rows.length === 1)
     two.destroy()
     two.destroy()
     await expect(waiting).rejects.toThrow('Connection terminated')

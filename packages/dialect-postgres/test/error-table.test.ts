@@ -71,7 +71,7 @@ describeServer(['postgres', 'postgres-middle', 'postgres-oldest', 'pgbouncer-ses
       const outcomes = await Promise.allSettled(sessions.map((session) => session.run({ text: `CREATE TABLE IF NOT EXISTS t${round} (x int PRIMARY KEY)`, params: [] })))
       for (const outcome of outcomes) if (outcome.status === 'rejected') expect(classifyPostgres(outcome.reason)).toBe('already-exists')
     }
-  }, 20_000)
+  }, 60_000)
 
   it('says of a character outside the encoding of the database that the name is invalid', async () => {
     const looker = await onlooker(serverUrl)
@@ -162,14 +162,14 @@ describePrivatePostgres('newest', (start) => {
     const sleeping = failing(sessions[0]!.sql, 'SELECT pg_sleep(2)')
     await looker.query('select pg_terminate_backend($1)', [sessions[0]!.id])
     expect(await sleeping).toEqual(['connection-lost', '57P01'])
-  }, 20_000)
+  }, 60_000)
 
   it('says that lock memory is full, and the locks that are held stay (P10)', async () => {
     await using server = await start({ settings: { max_locks_per_transaction: 10, max_connections: 10 } })
     const one = await openLocks({ url: server.url })
     expect(await failing(one.sql, 'SELECT pg_advisory_lock(n) FROM generate_series(1, 100000) n')).toEqual(['resource-exhausted', '53200'])
     await expect(one.ping()).resolves.toBeUndefined()
-  }, 20_000)
+  }, 60_000)
 })
 
 describe('errors of the driver itself', () => {

@@ -35,13 +35,13 @@ describeServer(everyDirectServer, ({ url: serverUrl }) => {
   it('leaves isolation and limits of ctx.transaction to the user, but not how long it may sleep in one (P6, P8)', async () => {
     const url = await emptyDatabase(serverUrl)
     await (await onlooker(url)).query(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'repeatable read'`)
-    const session = await openStore(postgres<pg.Client>({ url }), 'transaction', { label: 'x', leaseMs: 300 })
-    expect(await run(session, settings)).toEqual([{ isolation: 'repeatable read', commit: 'on', rows: '0', statements: '0', idle: '300ms', label: 'x' }])
+    const session = await openStore(postgres<pg.Client>({ url }), 'transaction', { label: 'x', leaseMs: 2_000 })
+    expect(await run(session, settings)).toEqual([{ isolation: 'repeatable read', commit: 'on', rows: '0', statements: '0', idle: '2s', label: 'x' }])
     const causes: Error[] = []
     session.onLost?.((cause) => { causes.push(cause) })
     await session.begin()
     expect((await session.client.query<{ n: string }>('select 1::int8 n')).rows).toEqual([{ n: '1' }]) // the driver as the user knows it
-    await expect.poll(() => causes.length, { timeout: 3_000 }).toBe(1)
+    await expect.poll(() => causes.length, { timeout: 15_000 }).toBe(1)
     expect(causes[0]).toMatchObject({ code: '25P03' })
     await expect(session.commit()).rejects.toThrow()
   })
@@ -114,7 +114,7 @@ describeServer([...everyDirectServer, 'pgbouncer-transaction'], ({ name, url: se
     const second = await read()
     expect(Math.abs(first - Date.now())).toBeLessThan(5_000)
     expect(second - first).toBeGreaterThanOrEqual(20)
-    expect(second - first).toBeLessThan(2_000)
+    expect(second - first).toBeLessThan(15_000)
   })
 
   it('does not report a COMMIT that the server turned into a rollback (P8, P10)', async () => {
@@ -146,9 +146,9 @@ describe('behind a transaction pooler', () => {
     })
 
     it('a transaction of the user\'s has the idle limit as well (P6)', async () => {
-      const session = await openStore(postgres({ url: await emptyDatabase(serverUrl) }), 'transaction', { sharedSessions: true, leaseMs: 300 })
+      const session = await openStore(postgres({ url: await emptyDatabase(serverUrl) }), 'transaction', { sharedSessions: true, leaseMs: 3_000 })
       await session.begin()
-      expect(await run(session, settings)).toMatchObject([{ rows: '0', statements: '0', idle: '300ms' }])
+      expect(await run(session, settings)).toMatchObject([{ rows: '0', statements: '0', idle: '3s' }])
       await session.rollback()
     })
   })

@@ -17,7 +17,7 @@ function watch(target: { onLost?(callback: (cause: Error) => void): void }): Wat
   return { causes }
 }
 
-describeServer(['postgres', 'postgres-oldest', 'pgbouncer-session'], ({ url: serverUrl }) => {
+describeServer(['postgres', 'postgres-oldest', 'pgbouncer-session'], ({ name, url: serverUrl }) => {
   it('tells once that an idle session was ended, without a query (P5)', async () => {
     const url = await emptyDatabase(serverUrl)
     const [one, killer] = [await openLocks({ url }), await openLocks({ url })]
@@ -101,7 +101,8 @@ describeServer(['postgres', 'postgres-oldest', 'pgbouncer-session'], ({ url: ser
     }
     await expect(dialect.locks.open('pulse', openOptions({ signal: AbortSignal.abort(new Error('before')) }))).rejects.toThrow('before')
     await eventually(async () => proxy.connections === 0)
-    await eventually(async () => (await looker.query("select 1 from pg_stat_activity where datname = current_database() and backend_type = 'client backend'")).rows.length <= 1)
+    // What PgBouncer keeps idle on the server, and how many, is its own affair.
+    if (name !== 'pgbouncer-session') await eventually(async () => (await looker.query("select 1 from pg_stat_activity where datname = current_database() and backend_type = 'client backend'")).rows.length <= 1)
   })
 
   it('closes what it opened, and opens nothing after that', async () => {
@@ -128,7 +129,7 @@ describePrivatePostgres('newest', (start) => {
       await server.start()
     }
     expect(await locks.isHeld(await openLocks({ url: server.url }), holding('a'))).toBe('free')
-  }, 30_000)
+  }, 60_000)
 
   it('gives up an opening on a frozen server when it is aborted', async () => {
     await using server = await start()
@@ -139,7 +140,7 @@ describePrivatePostgres('newest', (start) => {
     server.thaw()
     await eventually(async () => pool.totalCount === 0) // the late arrival was closed, not kept
     await pool.end()
-  }, 20_000)
+  }, 60_000)
 })
 
 describe('a session that is not the one that was opened', () => {

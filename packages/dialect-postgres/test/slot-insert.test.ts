@@ -78,7 +78,7 @@ for (const version of ['newest', 'oldest'] satisfies PostgresVersion[]) {
     it('has one winner per fire time among many, and writes no line for losers into the server\'s log (P1)', async () => {
       await using server = await start({ settings: { default_transaction_isolation: 'serializable' } })
       const dialect = postgres({ url: server.url })
-      const sessions = await Promise.all(Array.from({ length: 8 }, () => openStore(dialect, 'store')))
+      const sessions = await Promise.all(Array.from({ length: 8 }, () => openStore(dialect, 'store', { statementMs: 10_000, rowLockMs: 10_000 }))) // a loser waits for the winner's commit
       await createTables(sessions[0]!)
       const before = errorLines(server.folder)
       for (let round = 0; round < 50; round++) {
@@ -90,7 +90,7 @@ for (const version of ['newest', 'oldest'] satisfies PostgresVersion[]) {
       expect(errorLines(server.folder)).toEqual(before)
       await expect(sessions[0]!.run({ text: 'SELECT nothing', params: [] })).rejects.toThrow()
       expect(errorLines(server.folder).length).toBe(before.length + 1) // the log would have shown it
-    }, 20_000)
+    }, 60_000)
   })
 }
 

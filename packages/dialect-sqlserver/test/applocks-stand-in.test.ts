@@ -1,21 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { LockOutcome } from '@sched/core/spi'
 import { classifySqlServer } from '../src/errors/classify.ts'
 import { applockStrategy as locks } from '../src/locks/applock-strategy.ts'
 import { eventually, holding, name, openLocks, request, startStandIn } from './support/scene.ts'
+import type { TdsServerStandIn } from './stand-in/tds-server-stand-in.ts'
 
+const somebodyWaits = ({ applocks }: TdsServerStandIn): Promise<boolean> => eventually(() => applocks.rows().some(({ status }) => status === 'WAIT'))
 const lock = (...parameters: Parameters<NonNullable<typeof locks.lock>>): Promise<LockOutcome> => locks.lock!(...parameters)
 
 describe('application locks on the TDS stand-in: return codes of sp_getapplock', () => {
   it('0 is granted at once, 1 after waiting, -1 refused, whether it waited or not', async () => {
-    const { url } = await startStandIn()
+    const standIn = await startStandIn()
+    const { url } = standIn
     const [one, two] = [await openLocks({ url }), await openLocks({ url })]
     expect(await locks.tryLock(one, request('a'))).toEqual({ status: 'granted' })
     expect(await locks.tryLock(two, request('a'))).toEqual({ status: 'refused' })
     expect(await lock(two, request('a'), 50)).toEqual({ status: 'refused' })
-    const waiting = lock(two, request('a'), 2_000)
-    await sleep(50)
+    const waiting = lock(two, request('a'), 10_000)
+    await somebodyWaits(standIn)
     expect(await locks.release(one, holding('a'))).toEqual({ status: 'released' })
     expect(await waiting).toEqual({ status: 'granted' })
     expect(await locks.isHeld(two, holding('a'))).toBe('mine')
@@ -39,13 +41,14 @@ describe('application locks on the TDS stand-in: return codes of sp_getapplock',
   })
 
   it('-3 is what one of two sessions gets that wait for each other, and both keep what they have', async () => {
-    const { url } = await startStandIn()
+    const standIn = await startStandIn()
+    const { url } = standIn
     const [one, two] = [await openLocks({ url }), await openLocks({ url })]
     await locks.tryLock(one, request('a'))
     await locks.tryLock(two, request('b'))
-    const waiting = lock(one, request('b'), 3_000)
-    await sleep(50)
-    await expect(lock(two, request('a'), 3_000)).rejects.toMatchObject({ code: 'SCHED_DEADLOCK', retryable: true })
+    const waiting = lock(one, request('b'), 10_000)
+    await somebodyWaits(standIn)
+    await expect(lock(two, request('a'), 10_000)).rejects.toMatchObject({ code: 'SCHED_DEADLOCK', retryable: true })
     expect(await locks.isHeld(two, holding('b'))).toBe('mine')
     await locks.release(two, holding('b'))
     expect(await waiting).toEqual({ status: 'granted' })
@@ -92,7 +95,7 @@ describe('application locks on the TDS stand-in: release', () => {
 describe('application locks on the TDS stand-in: cancel and loss', () => {
   it('a grant that crosses the attention of the driver\'s limit is indeterminate, and isHeld says that it is held (P3)', async () => {
     const standIn = await startStandIn()
-    const one = await openLocks({ url: standIn.url }, { leaseMs: 400 }) // the driver's limit for a try is a quarter
+    const one = await openLocks({ url: standIn.url }, { leaseMs: 4_000 }) // the driver's limit for a try is a quarter
     standIn.faults.grantCrossesAttention = true
     expect((await locks.tryLock(one, request('a'))).status).toBe('indeterminate')
     expect(await locks.isHeld(one, holding('a'))).toBe('mine')
@@ -102,7 +105,7 @@ describe('application locks on the TDS stand-in: cancel and loss', () => {
   it('an attention that is not answered ends the connection, which says so', async () => {
     const standIn = await startStandIn()
     const { port, options } = standIn
-    const one = await openLocks({ config: { server: '127.0.0.1', options: { port, encrypt: false, database: options.database, cancelTimeout: 100 }, authentication: { type: 'default', options: { userName: 'sched', password: options.accounts['sched']!.password } } } }, { leaseMs: 400 })
+    const one = await openLocks({ config: { server: '127.0.0.1', options: { port, encrypt: false, database: options.database, cancelTimeout: 100 }, authentication: { type: 'default', options: { userName: 'sched', password: options.accounts['sched']!.password } } } }, { leaseMs: 2_000 })
     const lost: Error[] = []
     one.onLost?.((cause) => { lost.push(cause) })
     standIn.faults.ignoresAttention = true
@@ -118,8 +121,8 @@ describe('application locks on the TDS stand-in: cancel and loss', () => {
     const standIn = await startStandIn()
     const [one, two] = [await openLocks({ url: standIn.url }), await openLocks({ url: standIn.url })]
     await locks.tryLock(one, request('a'))
-    const waiting = lock(two, request('a'), 5_000).then(() => 'granted', (error: unknown) => classifySqlServer(error))
-    await sleep(50)
+    const waiting = lock(two, request('a'), 10_000).then(() => 'granted', (error: unknown) => classifySqlServer(error))
+    await somebodyWaits(standIn)
     two.destroy()
     expect(await waiting).toBe('connection-lost')
     one.destroy()

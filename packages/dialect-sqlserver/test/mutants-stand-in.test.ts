@@ -60,14 +60,14 @@ describe('a mistake in the dialect is caught on the TDS stand-in', () => {
       try { return { ...await other.session.call(procedure, values, limitMs), status: 0, error: undefined } } finally { other.destroy() }
     }],
     ['NAM-04', 'names cut to what the view shows', (call) => (procedure, values, limitMs) => call(procedure, { ...values, Resource: String(values['Resource']).slice(0, 12) }, limitMs)],
-    ['TRY-03', 'a try that waits', (call) => (procedure, values, limitMs) => call(procedure, values['LockTimeout'] === 0 ? { ...values, LockTimeout: 3_000 } : values, limitMs)],
+    ['TRY-03', 'a try that waits', (call) => (procedure, values, limitMs) => call(procedure, values['LockTimeout'] === 0 ? { ...values, LockTimeout: 4_000 } : values, limitMs)],
     ['WAI-03', 'a wait that is told in seconds', (call) => (procedure, values, limitMs) => call(procedure, typeof values['LockTimeout'] === 'number' ? { ...values, LockTimeout: Math.floor(values['LockTimeout'] / 1_000) } : values, limitMs)],
     ['OWN-01', 'any answer of a release taken for success', (call) => async (procedure, values, limitMs) => (procedure === 'sp_releaseapplock' ? { ...await call(procedure, values, limitMs), status: 0, error: undefined } : call(procedure, values, limitMs))],
   ]
   it.each(locking)('%s: %s', async (id, _mistake, change) => {
     const { url } = await startStandIn()
     expect(await failedCases(withCalls(url, change), url, [id])).toEqual([id])
-  }, 30_000)
+  }, 60_000)
 
   it.each<[string, string, (text: string) => string]>([
     ['TRY-01', 'MERGE', (text) => text.replace(/^INSERT INTO (\S+).*/s, 'MERGE INTO $1 USING (SELECT 1 AS one) s ON 1 = 0 WHEN NOT MATCHED THEN INSERT DEFAULT VALUES')],
@@ -76,7 +76,7 @@ describe('a mistake in the dialect is caught on the TDS stand-in', () => {
   ])('%s, lock table: %s', async (id, _mistake, change) => {
     const { url } = await startStandIn()
     expect(await failedCases(lockTable(withStatements(sqlserver({ url }), change)), url, [id])).toEqual([id])
-  }, 30_000)
+  }, 60_000)
 
   it('OWN-05, lock table: owners whose trailing space does not count', async () => {
     const { url } = await startStandIn()
@@ -91,12 +91,12 @@ describe('a mistake in the dialect is caught on the TDS stand-in', () => {
       },
     }
     expect(await failedCases(lockTable({ ...inner, store: unmarked }), url, ['OWN-05'])).toEqual(['OWN-05'])
-  }, 30_000)
+  }, 60_000)
 
   it('and the same cases pass without it', async () => {
     const { url } = await startStandIn()
     const ids = locking.map(([id]) => id)
     expect(await failedCases(withCalls(url, (call) => call), url, ids)).toEqual([])
     expect(await failedCases(lockTable(sqlserver({ url })), url, ['TRY-01', 'ERR-05', 'OWN-05'])).toEqual([])
-  }, 60_000)
+  }, 90_000)
 })

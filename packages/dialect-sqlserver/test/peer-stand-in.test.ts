@@ -15,7 +15,7 @@ it('the suite on a TDS stand-in that answers like Babelfish (codes as documented
   expect(report.verdict).toBe('passed')
   expect(report.probe?.findings.map(({ level, code }) => `${level} ${code}`)).toEqual(['warn SCHED_UNSAFE_ENGINE', 'warn SCHED_CAPABILITY_MISSING'])
   await dialect.close()
-}, 120_000)
+}, 240_000)
 
 it('the suite on a TDS stand-in that answers like Babelfish as published: native locks are refused, the lock table passes (P11)', async () => {
   const { url } = await startStandIn({ kind: 'stock-peer' })
@@ -26,4 +26,4 @@ it('the suite on a TDS stand-in that answers like Babelfish as published: native
   expect(failures(report)).toEqual([])
   expect(report.verdict).toBe('passed')
   await dialect.close()
-}, 120_000)
+}, 240_000)

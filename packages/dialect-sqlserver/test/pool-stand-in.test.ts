@@ -11,7 +11,7 @@ import type { TdsServerStandIn } from './stand-in/tds-server-stand-in.ts'
 async function poolOf(standIn: TdsServerStandIn, max = 2): Promise<mssql.ConnectionPool> {
   const { port, options } = standIn
   const pool = new mssql.ConnectionPool({
-    server: '127.0.0.1', port, user: 'sched', password: options.accounts['sched']!.password, database: options.database, options: { encrypt: false }, pool: { max, min: 0, acquireTimeoutMillis: 300 },
+    server: '127.0.0.1', port, user: 'sched', password: options.accounts['sched']!.password, database: options.database, options: { encrypt: false }, pool: { max, min: 0, acquireTimeoutMillis: 2_000 },
   })
   pool.on('error', () => {}) // what fails rejects as well
   await pool.connect()
@@ -81,6 +81,7 @@ it('a pool of mssql on the TDS stand-in: a full one is resource-exhausted, a clo
   expect(classifySqlServer(await openLocks({ pool: closed }).catch((error: unknown) => error))).toBe('connection-lost')
   const small = await sqlserver({ pool: await poolOf(standIn, 1) }).locks.probe(openOptions())
   expect(small.findings).toContainEqual(expect.objectContaining({ level: 'refuse', code: 'SCHED_UNSAFE_LIMIT' }))
+  expect(small.poolLimit).toBe(1)
 })
 
 it('what is no pool of mssql on tedious is refused with the reason', async () => {

@@ -20,7 +20,7 @@ describe('a session on the TDS stand-in', () => {
     expect(await run(session, 'SELECT ? AS Big, ? AS Half, ? AS Void, ? AS Words', 9_007_199_254_740_991, 0.5, null, 'x'))
       .toEqual({ rows: [{ big: 9_007_199_254_740_991, half: 0.5, void: null, words: 'x' }], affected: 0 })
     expect((await run(session, `SELECT n FROM [t] WHERE n > ? ORDER BY n${fragments.limit(2)}`, 0)).rows).toEqual([])
-    expect((await run(session, `SELECT ${fragments.nowMs} AS db_now`)).rows[0]?.['db_now']).toSatisfy((now) => Math.abs(Number(now) - Date.now()) < 1_000)
+    expect((await run(session, `SELECT ${fragments.nowMs} AS db_now`)).rows[0]?.['db_now']).toSatisfy((now) => Math.abs(Number(now) - Date.now()) < 10_000)
   })
 
   it('counts the rows that were changed, whatever NOCOUNT says', async () => {
@@ -86,7 +86,7 @@ describe('a session on the TDS stand-in', () => {
 
   it('ends a statement at its limit by an attention: class query-timeout', async () => {
     const { url } = await startStandIn()
-    const [one, two] = [await tableOn(url), await openStore(sqlserver({ url }), 'store', { rowLockMs: 60_000, statementMs: 100 })]
+    const [one, two] = [await tableOn(url), await openStore(sqlserver({ url }), 'store', { rowLockMs: 60_000, statementMs: 1_000 })]
     await one.begin()
     await run(one, 'INSERT INTO [t] (k) VALUES (?)', 'a')
     const error: unknown = await run(two, 'INSERT INTO [t] (k) VALUES (?)', 'a').catch((reason: unknown) => reason)

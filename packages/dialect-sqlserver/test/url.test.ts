@@ -1,19 +1,9 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import mssql from 'mssql'
 import tedious from 'tedious'
-import { isSchedError, type Dialect } from '@sched/core/spi'
+import type { Dialect } from '@sched/core/spi'
 import { sched, sqlserver, type LentPool, type MssqlPool, type TediousConfig, type TediousConnection } from '../src/index.ts'
 import { configOfUrl } from '../src/connect/url.ts'
-
-const refused = (url: unknown): Error => {
-  try {
-    sched.create(url as string)
-  } catch (error) {
-    if (isSchedError(error, 'SCHED_OPTION_INVALID')) return error
-    throw error
-  }
-  throw new Error(`${String(url)} was not refused`)
-}
 
 describe('a SQL Server URL', () => {
   it.each<[string, object, object]>([
@@ -39,9 +29,9 @@ describe('a SQL Server URL', () => {
     'sqlserver://host:1433;databaseName=app;user=sa;password=hunter2', 'sqlserver://user:hunter2@host/app?encrypt=maybe', 'sqlserver://user:hunter2@host/app?password=hunter2', 'sqlserver://user:hunter2@host:1/app?instanceName=x',
     'sqlserver://host/app', 'sqlserver://user:hunter2@host/app?connectTimeout=soon', 'sqlserver://user:hunter2@host/app?__proto__=1', 42, undefined, null,
   ])('is refused at once with a typed error that does not quote it (P10, P11): %s', (url) => {
-    const error = refused(url)
-    expect(error.message).not.toMatch(/hun|ter2/)
-    expect(error.message).toContain('sqlserver://user:password@host')
+    const create = (): unknown => sched.create(url as string)
+    expect(create).toThrow(expect.objectContaining({ code: 'SCHED_OPTION_INVALID', message: expect.stringContaining('sqlserver://user:password@host') as string }) as Error)
+    expect(create).not.toThrow(/hun|ter2/)
   })
 
   it('is found by its schemes', () => { expect(sched.schemes).toEqual(['sqlserver', 'mssql']) })

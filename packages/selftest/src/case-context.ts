@@ -12,8 +12,12 @@ export interface CaseContext {
   readonly facts: Facts
   /** The short lease of the cases that wait for the end of one. Everything else has a long one, so that no pause ends it. */
   readonly leaseMs: number
-  /** Within this the server answers what needs no waiting, on a slow line and a busy machine too. */
+  /** The lease of the cases that keep one by refreshing it in time: no pause of a busy machine outlasts it. */
+  readonly keptLeaseMs: number
+  /** Within this the server answers what needs no waiting, on a slow line too; measured with `quickest`. */
   readonly promptMs: number
+  /** Within this there is what nothing holds up, on a busy machine too. For what a broken dialect does much later, or never. */
+  readonly soonMs: number
   /** How much later than the lease a dead holder may be replaced: whole seconds on some servers, and the way there. */
   readonly graceMs: number
   /** What operators see of this case's connections. */
@@ -54,7 +58,7 @@ export interface CaseContext {
   mustBeRefused(connection: LockConnection, name: LockName, why: string): Promise<void>
   /** Takes and releases a lock that must be free. */
   mustBeFree(connection: LockConnection, name: LockName, why: string): Promise<void>
-  /** Tries again and again until the lock is granted; fails after `withinMs`. Answers after how long it was. */
+  /** Tries again and again until the lock is granted; fails when a try that began after `withinMs` is refused. Answers after how long it was granted. */
   takeWithin(connection: LockConnection, name: LockName, withinMs: number): Promise<{ holding: LockHolding; afterMs: number }>
 
   /** The server sessions with this label, as the observer's session sees them. */
@@ -64,8 +68,13 @@ export interface CaseContext {
   kill(connection: LockConnection): Promise<void>
 
   sleep(delayMs: number): Promise<void>
-  /** Looks again and again; fails after `withinMs` with what was waited for. */
+  /** Looks again and again; fails with what was waited for when a look that began after `withinMs` finds it missing. */
   eventually(what: string, withinMs: number, check: () => Promise<boolean> | boolean): Promise<void>
   /** Awaits an operation and says how long it took. */
   timed<T>(work: () => Promise<T>): Promise<{ result: T; tookMs: number }>
+  /**
+   * How long it takes at its quickest, of three times at most; once is enough when it takes less than `enoughMs`. A pause of the machine makes
+   * one time long, a dialect that waits all of them.
+   */
+  quickest(enoughMs: number, work: () => Promise<void>): Promise<number>
 }

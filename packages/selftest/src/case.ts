@@ -47,7 +47,7 @@ export interface ConformanceCase extends CaseBody {
 /** A case without what its group says already. */
 export type CaseEntry = Omit<ConformanceCase, 'group' | 'id' | 'budgetMs'> & { readonly budgetMs?: number }
 
-const usualBudgetMs = 10_000
+const usualBudgetMs = 20_000
 
 /** The cases of a group, by number. Numbers are never given to another case: a deleted case leaves a hole. */
 export function defineGroup(group: Group, entries: Readonly<Record<string, CaseEntry>>): readonly ConformanceCase[] {

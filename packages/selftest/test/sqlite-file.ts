@@ -1,6 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { vi } from 'vitest'
+
+// On a busy machine a test of milliseconds takes seconds.
+vi.setConfig({ testTimeout: 30_000 })
 
 /** A file for a database of a test, gone with it. */
 export function sqliteFile(onFinished: (remove: () => void) => void): string {

@@ -97,6 +97,6 @@ async function openWaiting(sessions: LockSessions, leftMs: number, signal: Abort
 
 function timeout(name: LockName, waitMs: number, holder: string): SchedError {
   return new SchedError('SCHED_LOCK_TIMEOUT', `the lock ${JSON.stringify(name.name)} was held by ${holder} for the whole wait of ${waitMs} ms.`, {
-    remedy: 'inspect(name) says who holds it; waitMs should cover queue and run time of the holders before, with room to spare.', details: { name: name.name, waitMs },
+    remedy: 'inspect(name) says who holds it; waitMs should be the run times of all holders that may come before, and 30 % more.', details: { name: name.name, waitMs },
   })
 }

@@ -14,6 +14,7 @@ import type { LockEvent } from './lock-events.ts'
 import { ensureLockTable } from './lock-table.ts'
 import { checkHeartbeat, type CheckedLocksOptions } from './locks-options.ts'
 import { sessionLabel } from '../session/owner-label.ts'
+import { poolFindings, type ConnectionNeed } from '../session/pool-finding.ts'
 import { openGuarded, reachDatabase, type ReachOptions } from '../session/reach-database.ts'
 
 /** What is known once the database has been looked at. */
@@ -46,16 +47,19 @@ export interface SetUpContext {
  */
 export async function setUpLocks(dialect: Dialect, context: SetUpContext): Promise<LockSetUp> {
   const { options, stopped, emit } = context
-  const { clock, openMs, leaseMs, heartbeatMs, url } = options
+  const { clock, random, openMs, leaseMs, heartbeatMs, url } = options
   const source = dialect.locks
   const tables = tablesOf(dialect, options)
-  const reach: ReachOptions = { clock, deadlineMs: openMs, classify: (error) => source.classify(error), url, signal: stopped }
+  const reach: ReachOptions = { clock, random, deadlineMs: openMs, classify: (error) => source.classify(error), url, signal: stopped }
   const known: Omit<OpenOptions, 'signal' | 'label'> = { leaseMs, ...(tables === undefined ? {} : { tables }) }
 
+  const needs = ({ serverSideWait }: LockCapabilities): ConnectionNeed[] => [
+    { count: 1, what: 'heartbeat and attempts' }, ...(serverSideWait && options.maxWaiting > 0 ? [{ count: options.maxWaiting, what: 'maxWaiting, acquires that wait in the server' }] : []),
+  ]
   const warned = new Set<string>()
   const probe = async (label: string): Promise<LockProbe> => {
     const found = await reachDatabase('looking at the database', (signal) => source.probe({ ...known, label, signal }), reach)
-    for (const finding of found.findings) {
+    for (const finding of [...found.findings, ...poolFindings(found.poolLimit, needs(found.capabilities))]) {
       if (finding.level === 'refuse') throw new SchedError(finding.code, finding.message, { remedy: finding.remedy, details: { product: found.product, version: found.version } })
       const key = `${finding.code} ${finding.message}`
       if (!warned.has(key)) emit({ kind: 'lock.warning', finding })
@@ -105,7 +109,7 @@ function storeOf(dialect: Dialect, forFencing: boolean): StoreDialect {
 async function makeTable(store: StoreDialect, tables: Tables, open: Omit<OpenOptions, 'signal'> & { sharedSessions: boolean }, { options, stopped }: SetUpContext): Promise<void> {
   const { clock, random, openMs, migrate, url } = options
   const classify = (error: unknown): ReturnType<StoreDialect['classify']> => store.classify(error)
-  const session = await openGuarded('store', (signal) => store.open('store', { ...open, signal, statementMs: openMs, rowLockMs: Math.min(1000, openMs) }), { clock, deadlineMs: openMs, classify, url, signal: stopped })
+  const session = await openGuarded('store', (signal) => store.open('store', { ...open, signal, statementMs: openMs, rowLockMs: Math.min(1000, openMs) }), { clock, random, deadlineMs: openMs, classify, url, signal: stopped })
   try {
     await ensureLockTable(session, { sql: store.sql, tables, migrate, sharedSessions: open.sharedSessions, deadlineMs: openMs, clock, random, signal: stopped })
   } finally {

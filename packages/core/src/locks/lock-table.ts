@@ -2,13 +2,11 @@ import { SchedError } from '../errors.ts'
 import { lockTableStatement } from '../ledger/schema.ts'
 import { errorClassOf } from '../session/classified-error.ts'
 import type { GuardedSession } from '../session/guarded-session.ts'
+import { retryTransient } from '../session/retry-transient.ts'
 import { transient, type ErrorClass } from '../spi/error-class.ts'
 import type { SqlSession } from '../spi/sql-session.ts'
 import type { SqlFragments, Tables } from '../spi/store-dialect.ts'
 import type { Clock } from '../time/clock.ts'
-import { startStopwatch } from '../time/stopwatch.ts'
-import { sleep } from '../time/wait.ts'
-import { createBackoff } from './backoff.ts'
 
 export interface LockTableOptions {
   sql: SqlFragments
@@ -23,8 +21,8 @@ export interface LockTableOptions {
   signal?: AbortSignal | undefined
 }
 
-/** What a CREATE meets when others create the same table at the same moment, whatever IF NOT EXISTS says. */
-const raced: ReadonlySet<ErrorClass> = new Set<ErrorClass>(['already-exists', 'duplicate-key', ...transient])
+/** What a CREATE meets when others create the same table at the same moment, whatever IF NOT EXISTS says; and a table that is locked. */
+const passing: ReadonlySet<ErrorClass> = new Set<ErrorClass>(['already-exists', 'duplicate-key', ...transient])
 
 /**
  * Sees to it that `sched_locks` exists. Looks first, so that an account without the right to create tables can work; any number of
@@ -32,10 +30,8 @@ const raced: ReadonlySet<ErrorClass> = new Set<ErrorClass>(['already-exists', 'd
  * @throws SchedError SCHED_SCHEMA_MISSING with the DDL when it may not create; SCHED_PERMISSION with the DDL when it cannot
  */
 export async function ensureLockTable(session: GuardedSession<SqlSession>, options: LockTableOptions): Promise<void> {
-  const { sql, tables, clock, deadlineMs, signal } = options
+  const { sql, tables, clock, random, deadlineMs, signal } = options
   const ddl = lockTableStatement(sql, tables)
-  const backoff = createBackoff(options.random, 20, 500)
-  const spent = startStopwatch(clock)
   const run = (what: string, text: string): Promise<unknown> => session.exclusive(what, async (raw) => {
     if (!options.sharedSessions) return raw.run({ text, params: [] })
     await raw.begin()
@@ -49,7 +45,7 @@ export async function ensureLockTable(session: GuardedSession<SqlSession>, optio
     }
   }, { deadlineMs, signal })
 
-  for (;;) {
+  const ensure = async (): Promise<void> => {
     try {
       await run('looking for the lock table', `SELECT lock_name FROM ${tables.locks} WHERE 1 = 0`)
       return
@@ -59,12 +55,14 @@ export async function ensureLockTable(session: GuardedSession<SqlSession>, optio
     if (!options.migrate) throw new SchedError('SCHED_SCHEMA_MISSING', `the table ${tables.locks} is not there, and migrate is false.`, { remedy: `Run: ${ddl}`, details: { ddl } })
     try {
       await run('creating the lock table', ddl)
-      return
     } catch (error) {
-      const errorClass = errorClassOf(error)
-      if (errorClass === 'permission') throw new SchedError('SCHED_PERMISSION', `the account may not create the table ${tables.locks}.`, { cause: error, remedy: `Let somebody who may run: ${ddl}`, details: { ddl } })
-      if (errorClass === undefined || !raced.has(errorClass) || spent.elapsedMs() >= deadlineMs) throw error
+      if (errorClassOf(error) === 'permission') throw new SchedError('SCHED_PERMISSION', `the account may not create the table ${tables.locks}.`, { cause: error, remedy: `Let somebody who may run: ${ddl}`, details: { ddl } })
+      throw error
     }
-    await sleep(clock, backoff.nextMs(), signal)
   }
+  const worth = (error: unknown): boolean => {
+    const errorClass = errorClassOf(error)
+    return errorClass !== undefined && passing.has(errorClass)
+  }
+  await retryTransient(ensure, { clock, random, deadlineMs, signal, worth })
 }

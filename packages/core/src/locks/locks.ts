@@ -41,7 +41,7 @@ export interface TryAcquireOptions {
 }
 
 export interface AcquireOptions extends TryAcquireOptions {
-  /** How long to wait for the holder before it. 0: one attempt. Default 30,000. */
+  /** How long to wait: the run times of all holders that may come before, and 30 % more. 0: one attempt. Default 30,000. */
   waitMs?: number
 }
 

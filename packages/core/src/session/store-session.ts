@@ -52,10 +52,10 @@ export class StoreSession<S extends Destroyable = SqlSession> {
     return this.#opening
   }
 
-  /** One statement in autocommit (in a transaction of its own behind a pooler). */
-  run(what: string, statement: Statement): Promise<SqlResult> {
-    if (this.#options.sharedSessions) return this.block(what, async (sql) => ({ commit: true, value: await sql.run(statement) }))
-    return this.#retried(what, (sql) => sql.run(statement))
+  /** One statement in autocommit (in a transaction of its own behind a pooler). `answer`: as in a block. */
+  run(what: string, statement: Statement, options: { answer?: 'lock-timeout' } = {}): Promise<SqlResult> {
+    if (this.#options.sharedSessions) return this.block(what, async (sql) => ({ commit: true, value: await sql.run(statement) }), options)
+    return this.#retried(what, (sql) => sql.run(statement), options.answer)
   }
 
   /**
@@ -87,9 +87,9 @@ export class StoreSession<S extends Destroyable = SqlSession> {
   }
 
   async #openNew(signal?: AbortSignal): Promise<GuardedSession<S>> {
-    const { clock, label, callMs, openMs = callMs, url, classify, open } = this.#options
+    const { clock, random, label, callMs, openMs = callMs, url, classify, open } = this.#options
     const signals = signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal])
-    this.#session = await openGuarded(label, open, { clock, deadlineMs: openMs, classify, url, signal: signals })
+    this.#session = await openGuarded(label, open, { clock, random, deadlineMs: openMs, classify, url, signal: signals })
     return this.#session
   }
 }

@@ -4,6 +4,7 @@ export { lockTableStatement } from '../ledger/schema.ts'
 export { tableNames, type TableOptions } from '../ledger/tables.ts'
 export type { LockCapabilities } from './capabilities.ts'
 export type { Dialect, DialectModule } from './dialect.ts'
+export { doubtfulEngine, recogniseEngine, refusedEngine, type Engine, type EngineKind, type EngineNames, type EngineVerdict } from './engine.ts'
 export { sessionSurvives, transient, type ErrorClass } from './error-class.ts'
 export { checkNamespace, encodeLockName, lockKey64, lockName, type LockKind, type LockName } from './lock-name.ts'
 export type {

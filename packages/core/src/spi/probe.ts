@@ -24,6 +24,8 @@ export interface Probe {
   readonly findings: readonly Finding[]
   /** How far the clocks of the servers behind the URL may disagree, where the probe can tell. Default 0. */
   readonly clockUncertaintyMs?: number
+  /** The most connections that the caller's pool lends, to the application and to us together. Undefined: no pool, or one without a limit. */
+  readonly poolLimit?: number | undefined
 }
 
 export interface LockProbe extends Probe {

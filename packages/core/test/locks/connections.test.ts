@@ -13,19 +13,19 @@ describePlaces((place) => {
     await locks.close()
     await dialect.close()
     await eventually(async () => (await place.residue()).sessions === 0)
-  }, 20_000)
+  }, 60_000)
 
   it('P12: nothing held: no heartbeat, and soon no session', async () => {
     const { dialect, opened, calls } = recordingDialect(await resolveDialect(place.url))
-    const locks = locksOn(place, { dialect, leaseMs: 1500, heartbeatMs: 300 })
+    const locks = locksOn(place, { dialect, leaseMs: 10_000, heartbeatMs: 300 })
     const lease = await locks.acquire('brief', { waitMs: 0 })
-    await pause(800)
-    expect(calls.filter(({ method }) => method === 'refresh').length).toBeGreaterThanOrEqual(1)
+    await eventually(() => calls.some(({ method }) => method === 'refresh'))
     await lease.release()
     const sent = calls.length
     await pause(1200)
     expect(calls).toHaveLength(sent)
-    expect(await place.residue()).toEqual({ sessions: 0, locks: 0 })
+    await eventually(async () => { const { sessions, locks } = await place.residue(); return sessions + locks === 0 })
+    expect(calls).toHaveLength(sent)
     // And opened again when needed.
     await locks.with('brief', () => undefined)
     expect(opened).toEqual(['pulse', 'pulse'])
@@ -36,13 +36,14 @@ describePlaces((place) => {
 
   it('P12: one session and one renewal per heartbeat, however many locks are held', async () => {
     const { dialect, opened, calls } = recordingDialect(await resolveDialect(place.url))
-    const locks = locksOn(place, { dialect, leaseMs: 3000, heartbeatMs: 500 })
+    const locks = locksOn(place, { dialect, leaseMs: 20_000, heartbeatMs: 500 })
     const leases = await Promise.all(Array.from({ length: 300 }, (_, index) => locks.acquire(`many ${index}`, { waitMs: 0 })))
-    const before = calls.filter(({ method }) => method === 'refresh').length
+    const sent = (): number => calls.filter(({ method }) => method === 'refresh').length
+    const [before, began] = [sent(), performance.now()]
     await pause(2200)
-    const beats = calls.filter(({ method }) => method === 'refresh').length - before
-    expect(beats).toBeGreaterThanOrEqual(3)
-    expect(beats).toBeLessThanOrEqual(5)
+    await eventually(() => sent() >= before + 3)
+    const beats = sent() - before
+    expect(beats).toBeLessThanOrEqual((performance.now() - began) / 500 + 1)
     expect(opened).toEqual(['pulse'])
     for (const lease of leases) expect(lease.signal.aborted).toBe(false)
     const released = await Promise.all(leases.map((lease) => lease.release()))
@@ -50,12 +51,12 @@ describePlaces((place) => {
     expect((await place.residue()).locks).toBe(0)
     await locks.close()
     await dialect.close()
-  }, 20_000)
+  }, 60_000)
 })
 
 describePostgres((place) => {
   it('P12: no statement of ours runs for long, and none is open, while a lock is held', async () => {
-    const locks = locksOn(place, { leaseMs: 1000, heartbeatMs: 100 })
+    const locks = locksOn(place, { leaseMs: 10_000, heartbeatMs: 100 })
     await using lease = await locks.acquire('watched', { waitMs: 0 })
     for (let look = 0; look < 20; look += 1) {
       const rows = await place.query("select state, xact_start from pg_stat_activity where datname = current_database() and application_name like 'sched:%'")

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { describePrivatePostgres, describeServer, freshDatabase, proxyFor } from '@sched-dev/databases'
 import { resolveDialect } from '../../src/dialect/resolve.ts'
-import { codeOf, describePostgres, eventually, locksOn, pause } from './places.ts'
+import { codeOf, describePostgres, eventually, heldUp, locksOn, pause } from './places.ts'
 import { recordingDialect } from './recording-dialect.ts'
 
 const terminate = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name like 'sched:%'"
@@ -17,11 +17,14 @@ describePostgres((place) => {
         const began = performance.now()
         await place.query(terminate)
         await eventually(() => events === 1)
-        expect(performance.now() - began).toBeLessThan(500)
+        // Long before the next heartbeat.
+        expect(performance.now() - began).toBeLessThan(5_000)
         expect(lease.signal.reason).toMatchObject({ code: 'SCHED_LOCK_LOST' })
         expect(other.signal.aborted).toBe(true)
         expect(await lease.release()).toEqual({ status: 'lost' })
         expect(await codeOf(lease.refresh())).toBe('SCHED_LOCK_LOST')
+        // The server tells of the end before it gives back what the session held.
+        await eventually(async () => (await place.residue()).sessions === 0)
         await (await there.acquire('killed', { waitMs: 0 })).release()
         await (await here.acquire('killed', { waitMs: 0 })).release()
         await (await here.acquire('killed too', { waitMs: 0 })).release()
@@ -34,9 +37,9 @@ describePostgres((place) => {
     })
 
     it('at any moment of heartbeat, refresh and release: never "released" after a loss, never a throw', async () => {
-      const here = locksOn(place, { leaseMs: 1000, heartbeatMs: 5 })
+      const here = locksOn(place, { leaseMs: 10_000, heartbeatMs: 5 })
       for (let round = 0; round < 20; round += 1) {
-        const lease = await here.acquire('any moment', { waitMs: 2000 })
+        const lease = await here.acquire('any moment', { waitMs: 10_000 })
         const killing = pause(round % 7).then(() => place.query(terminate))
         const refreshing = round % 2 === 0 ? lease.refresh().catch((error: unknown) => error) : undefined
         await killing
@@ -44,7 +47,7 @@ describePostgres((place) => {
         await refreshing
         expect(await lease.release()).toEqual({ status: 'lost' })
       }
-      await (await here.acquire('any moment', { waitMs: 0 })).release()
+      await (await here.acquire('any moment', { waitMs: 10_000 })).release()
     })
 
     it('with: an error of fn is not masked by the loss, and success under a lost lock is no success', async () => {
@@ -64,10 +67,10 @@ describePostgres((place) => {
 
   it('P5: a session that is not ours any more to trust after its idle time is not used', async () => {
     const { dialect, opened } = recordingDialect(await resolveDialect(place.url))
-    const here = locksOn(place, { dialect, leaseMs: 1000, heartbeatMs: 300 })
+    const here = locksOn(place, { dialect, leaseMs: 2000, heartbeatMs: 300 })
     await here.with('first', () => undefined)
     // Blocked for longer than the server lets the session be idle; the idle timer of ours has not fired either.
-    const until = performance.now() + 1300
+    const until = performance.now() + 2300
     while (performance.now() < until) { /* blocks the event loop */ }
     await here.with('second', () => undefined)
     expect(opened).toEqual(['pulse', 'pulse'])
@@ -86,16 +89,17 @@ describePostgres((place) => {
     expect(lease.signal.aborted).toBe(true)
     expect(event).toBe(true)
     expect(await lease.release()).toEqual({ status: 'lost' })
-    const next = await there.acquire('blocked', { waitMs: 2000 })
+    const next = await there.acquire('blocked', { waitMs: 10_000 })
     expect(await next.release()).toEqual({ status: 'released' })
   })
 })
 
 describePostgres((place) => {
   it('P5: a lease in a row outlives its connection, however often that is ended', async () => {
-    const here = locksOn(place, { leaseMs: 2000, heartbeatMs: 300 })
+    const here = locksOn(place, { leaseMs: 5000, heartbeatMs: 300 })
     const lease = await here.acquire('survives', { waitMs: 0 })
-    for (let round = 0; round < 10; round += 1) {
+    // For longer than the lease: it must have been renewed in between.
+    for (let round = 0; round < 18; round += 1) {
       await place.query(terminate)
       await pause(300)
       expect(lease.signal.aborted).toBe(false)
@@ -110,7 +114,7 @@ describePostgres((place) => {
     const until = performance.now() + 1100
     while (performance.now() < until) { /* blocks the event loop */ }
     expect(lease.signal.aborted).toBe(true)
-    const next = await there.acquire('blocked', { waitMs: 2000 })
+    const next = await there.acquire('blocked', { waitMs: 10_000 })
     expect(next.fencingToken).toBeGreaterThan(lease.fencingToken!)
     expect(await lease.release()).toEqual({ status: 'lost' })
     await next.refresh()
@@ -122,24 +126,25 @@ describeServer('postgres', (server) => {
   it.each(['', 'locktable+'])('P5: a network that swallows everything (%s): lost within the lease, and the next acquire works when it is back', async (prefix) => {
     await using database = await freshDatabase(server.url)
     await using proxy = await proxyFor(server.url)
-    const here = locksOn({ url: prefix + proxy.url(database.url) }, { leaseMs: 1500, heartbeatMs: 300, openMs: 1000 })
+    const here = locksOn({ url: prefix + proxy.url(database.url) }, { leaseMs: 1500, heartbeatMs: 300, openMs: 3000 })
     const there = locksOn({ url: prefix + database.url })
     const lease = await here.acquire('hole', { waitMs: 0 })
     let lostAt = 0
     lease.signal.addEventListener('abort', () => { lostAt = performance.now() })
-    const began = performance.now()
+    const [began, heldUpMs] = [performance.now(), heldUp()]
     proxy.blackhole()
     await eventually(() => lostAt > 0)
-    expect(lostAt - began).toBeLessThan(1500)
-    const next = await there.acquire('hole', { waitMs: 3000 })
-    expect(performance.now() - began).toBeLessThan(2600)
+    expect(lostAt - began).toBeLessThan(1500 + heldUpMs())
+    // A waiter looks once a second; the rest is slack for a busy server.
+    const next = await there.acquire('hole', { waitMs: 20_000 })
+    expect(performance.now() - began).toBeLessThan(1500 + 1000 + 3500)
     expect(await lease.release()).toEqual({ status: 'lost' })
     // P10: what does not answer is not "refused".
     expect(await codeOf(here.tryAcquire('hole'))).toMatch(/^SCHED_(DATABASE_UNREACHABLE|QUERY_TIMEOUT)$/)
     await proxy.heal()
     expect(await here.tryAcquire('hole')).toEqual({ status: 'refused' })
     await next.release()
-    await (await here.acquire('hole', { waitMs: 1000 })).release()
+    await (await here.acquire('hole', { waitMs: 10_000 })).release()
     await here.close()
     await there.close()
   })
@@ -149,10 +154,10 @@ describeServer('postgres', (server) => {
     await using proxy = await proxyFor(server.url)
     const here = locksOn({ url: proxy.url(database.url) })
     const lease = await here.acquire('cut', { waitMs: 0 })
-    const began = performance.now()
+    const [began, heldUpMs] = [performance.now(), heldUp()]
     proxy.cut()
     await eventually(() => lease.signal.aborted)
-    expect(performance.now() - began).toBeLessThan(500)
+    expect(performance.now() - began).toBeLessThan(500 + heldUpMs())
     expect(await lease.release()).toEqual({ status: 'lost' })
     await eventually(async () => (await here.tryAcquire('cut')).status === 'acquired')
     await here.close()
@@ -172,7 +177,7 @@ describeServer('postgres', (server) => {
         expect(await there.tryAcquire('answer')).toEqual({ status: 'refused' })
         expect(await (outcome.lease as { release(): Promise<unknown> }).release()).toEqual({ status: 'released' })
       } else expect(outcome).toMatchObject({ code: 'SCHED_SESSION_LOST' })
-      const next = await there.acquire('answer', { waitMs: 2000 })
+      const next = await there.acquire('answer', { waitMs: 10_000 })
       await next.release()
     }
     await here.close()
@@ -183,10 +188,11 @@ describeServer('postgres', (server) => {
 describePrivatePostgres('newest', (start) => {
   it('P10: a server that restarts while locks are held and waited for: holders learn it, waiters go on, the next acquire works', async () => {
     await using postgres = await start()
-    const [here, there] = [locksOn({ url: postgres.url }), locksOn({ url: postgres.url })]
+    const { dialect, calls } = recordingDialect(await resolveDialect(postgres.url))
+    const [here, there] = [locksOn({ url: postgres.url }), locksOn({ url: postgres.url }, { dialect })]
     const lease = await here.acquire('restart', { waitMs: 0 })
-    const waiting = there.acquire('restart', { waitMs: 30_000 })
-    await pause(300)
+    const waiting = there.acquire('restart', { waitMs: 60_000 })
+    await eventually(() => calls.some(({ method }) => method === 'lock'))
     await postgres.stop('immediate')
     await eventually(() => lease.signal.aborted)
     expect(await lease.release()).toEqual({ status: 'lost' })
@@ -197,22 +203,23 @@ describePrivatePostgres('newest', (start) => {
     const next = await waiting
     expect(await here.tryAcquire('restart')).toEqual({ status: 'refused' })
     expect(await next.release()).toEqual({ status: 'released' })
-    await (await here.acquire('restart', { waitMs: 1000 })).release()
+    await (await here.acquire('restart', { waitMs: 10_000 })).release()
     await here.close()
     await there.close()
-  }, 60_000)
+    await dialect.close()
+  }, 90_000)
 
   it('P5: a frozen server is no proof: the lease is over in time, a close has its deadline', async () => {
     await using postgres = await start()
     const here = locksOn({ url: postgres.url }, { leaseMs: 1500, heartbeatMs: 300 })
     const lease = await here.acquire('frozen', { waitMs: 0 })
     await postgres.freeze()
-    const began = performance.now()
+    const [began, heldUpMs] = [performance.now(), heldUp()]
     await eventually(() => lease.signal.aborted)
-    expect(performance.now() - began).toBeLessThan(1500)
-    const closing = performance.now()
+    expect(performance.now() - began).toBeLessThan(1500 + heldUpMs())
+    const [closing, heldUpSinceMs] = [performance.now(), heldUp()]
     await here.close({ deadlineMs: 500 })
-    expect(performance.now() - closing).toBeLessThan(1000)
+    expect(performance.now() - closing).toBeLessThan(1000 + heldUpSinceMs())
     postgres.thaw()
   }, 60_000)
 })

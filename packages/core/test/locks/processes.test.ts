@@ -15,7 +15,7 @@ async function freezeBetweenWrites(child: NodeChild, there: Locks): Promise<void
   for (;;) {
     await child.freeze()
     try {
-      const probe = await there.tryAcquire('freeze-probe', { signal: AbortSignal.timeout(200) })
+      const probe = await there.tryAcquire('freeze-probe', { signal: AbortSignal.timeout(500) })
       if (probe.status === 'acquired') await probe.lease.release()
       return
     } catch (error) {
@@ -31,22 +31,24 @@ interface Woken { readonly kind: 'woken'; readonly aborted: boolean; readonly ev
 describePlaces((place) => {
   it('P5: a process frozen past its lease sees it at the first look when it wakes; its refresh and release touch nothing', async () => {
     const there = locksOn(place)
+    const [leaseMs, heartbeatMs] = [4000, 500]
     for (let round = 0; round < 2; round += 1) {
-      await using child = spawnNode(holder, [JSON.stringify({ url: place.url, name: 'frozen', leaseMs: 1000, heartbeatMs: 250 })])
-      const held = await child.line<Held>(({ kind }) => kind === 'held', 10_000)
+      await using child = spawnNode(holder, [JSON.stringify({ url: place.url, name: 'frozen', leaseMs, heartbeatMs })])
+      const held = await child.line<Held>(({ kind }) => kind === 'held', 30_000)
       // Still kept while the process lives.
-      await pause(1500)
+      if (round === 0) await pause(leaseMs + heartbeatMs)
       expect(await there.tryAcquire('frozen')).toEqual({ status: 'refused' })
       await freezeBetweenWrites(child, there)
       const frozenAt = performance.now()
       // P6: taken over within the lease of the last renewal.
-      const lease = await there.acquire('frozen', { waitMs: 5000 })
-      expect(performance.now() - frozenAt).toBeLessThan(2500)
-      await pause(300)
+      const lease = await there.acquire('frozen', { waitMs: 20_000 })
+      // A waiter looks once a second; the rest is slack for a busy machine.
+      expect(performance.now() - frozenAt).toBeLessThan(leaseMs + 1000 + 3000)
+      await pause(300 + Math.max(0, leaseMs - (performance.now() - frozenAt)))
       child.thaw()
-      const woken = await child.line<Woken>(({ kind }) => kind === 'woken', 5000)
+      const woken = await child.line<Woken>(({ kind }) => kind === 'woken', 20_000)
       expect(woken).toMatchObject({ aborted: true, eventsAfter: 1, code: 'SCHED_LOCK_LOST' })
-      const after = await child.line(({ kind }) => kind === 'after', 5000)
+      const after = await child.line(({ kind }) => kind === 'after', 20_000)
       expect(after).toMatchObject({ refresh: 'SCHED_LOCK_LOST', release: 'lost' })
       // P4, P7: the new holder is untouched, and its token is larger.
       await lease.refresh()
@@ -54,26 +56,28 @@ describePlaces((place) => {
       expect(await lease.release()).toEqual({ status: 'released' })
       expect((await child.exited).code).toBe(0)
     }
-  }, 60_000)
+  }, 120_000)
 
   it('P6: a holder that was killed is replaced: a native lock at once, a lease when it ends', async () => {
     const there = locksOn(place)
-    await using child = spawnNode(holder, [JSON.stringify({ url: place.url, name: 'killed', leaseMs: 1000, heartbeatMs: 250 })])
-    await child.line(({ kind }) => kind === 'held', 10_000)
+    const native = place.kind === 'postgres'
+    const leaseMs = native ? 20_000 : 2000
+    await using child = spawnNode(holder, [JSON.stringify({ url: place.url, name: 'killed', leaseMs, heartbeatMs: 250 })])
+    await child.line(({ kind }) => kind === 'held', 30_000)
     await child.kill()
     const killedAt = performance.now()
-    const lease = await there.acquire('killed', { waitMs: 5000 })
-    expect(performance.now() - killedAt).toBeLessThan(place.kind === 'postgres' ? 1000 : 2200)
+    const lease = await there.acquire('killed', { waitMs: 20_000 })
+    expect(performance.now() - killedAt).toBeLessThan(native ? leaseMs / 4 : leaseMs + 1000 + 3000)
     await lease.release()
-  }, 20_000)
+  }, 60_000)
 
   it.each([true, false])('P12: a process ends by itself when it has closed (%s), or holds nothing', async (close) => {
-    await using child = spawnNode(passer, [JSON.stringify({ url: place.url, close, leaseMs: 1500 })])
-    await child.line(({ kind }) => kind === 'done', 10_000)
+    await using child = spawnNode(passer, [JSON.stringify({ url: place.url, close, leaseMs: 6000 })])
+    await child.line(({ kind }) => kind === 'done', 30_000)
     const doneAt = performance.now()
     expect(await child.exited).toEqual({ code: 0, signal: null })
-    expect(performance.now() - doneAt).toBeLessThan(close ? 1000 : 2000)
+    expect(performance.now() - doneAt).toBeLessThan(5000)
     expect(child.stderr.replaceAll(/.*(ExperimentalWarning|trace-warnings).*\n/g, '')).toBe('')
     await eventually(async () => { const { sessions, locks } = await place.residue(); return sessions + locks === 0 })
-  }, 20_000)
+  }, 60_000)
 })

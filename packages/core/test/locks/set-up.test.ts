@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { describeServer, freshDatabase } from '@sched-dev/databases'
@@ -5,8 +6,11 @@ import { createLocks } from '../../src/locks/create-locks.ts'
 import type { LocksOptions } from '../../src/locks/locks.ts'
 import type { Finding } from '../../src/spi/probe.ts'
 import { manualClock } from '../manual-clock.ts'
-import { codeOf, describePlaces, describeTables, eventually, locksOn } from './places.ts'
+import { codeOf, describePlaces, describePostgres, describeTables, eventually, locksOn } from './places.ts'
 import { scriptedServer } from './scripted-source.ts'
+
+/** How long a statement on the lock table waits for a row. */
+const rowLockMs = 1_000
 
 const errorOf = (work: Promise<unknown>): Promise<Error> => work.then(() => { throw new Error('it did not reject') }, (error: unknown) => error as Error)
 
@@ -62,10 +66,10 @@ describe('options are checked when they are given', () => {
 describe('P11: what the probe refuses is refused at the first use, with code, reason and way out', () => {
   const refuse: Finding = { level: 'refuse', code: 'SCHED_UNSAFE_CLUSTER', message: 'this is a cluster.', remedy: 'Use a lock table.' }
   const warn: Finding = { level: 'warn', code: 'SCHED_UNSAFE_LIMIT', message: 'the limit is low.', remedy: 'Raise it.' }
-  const withFindings = (findings: () => Finding[]): { dialect: LocksOptions['dialect']; probes: () => number } => {
+  const withFindings = (findings: () => Finding[], poolLimit?: number): { dialect: LocksOptions['dialect']; probes: () => number } => {
     const { source } = scriptedServer(manualClock(), 'session')
     let probes = 0
-    const locks = Object.assign(Object.create(source) as typeof source, { probe: async () => { probes += 1; return { product: 'X', version: '1', scope: 'x', sharedSessions: false, capabilities: source.capabilities, findings: findings() } } })
+    const locks = Object.assign(Object.create(source) as typeof source, { probe: async () => { probes += 1; return { product: 'X', version: '1', scope: 'x', sharedSessions: false, capabilities: source.capabilities, findings: findings(), poolLimit } } })
     return { dialect: { spiVersion: 1, name: 'scripted', locks, close: async () => {} }, probes: () => probes }
   }
 
@@ -81,6 +85,16 @@ describe('P11: what the probe refuses is refused at the first use, with code, re
     findings = []
     expect((await locks.tryAcquire('a')).status).toBe('acquired')
     expect(probes()).toBe(4)
+  })
+
+  it('P12: a pool that lends less than a session for attempts and maxWaiting for waiters is told, with the arithmetic', async () => {
+    const told: string[] = []
+    const onEvent: LocksOptions['onEvent'] = (event) => { if (event.kind === 'lock.warning') told.push(event.finding.message) }
+    for (const [poolLimit, maxWaiting] of [[5, 4], [4, 3], [4, 4]] as const) {
+      const locks = locksOn({ url: '' }, { dialect: withFindings(() => [], poolLimit).dialect!, maxWaiting, onEvent })
+      await locks.tryAcquire('a')
+    }
+    expect(told).toEqual([expect.stringContaining('1 (heartbeat and attempts) + 4 (maxWaiting, acquires that wait in the server) = 5 connections at once, and the pool lends 4')])
   })
 
   it('a warning is told once, and twenty first uses at once are one probe', async () => {
@@ -133,6 +147,18 @@ describeTables((place) => {
   })
 })
 
+describePostgres((place) => {
+  it('a lock table that another session has to itself is waited for by the first lock', async () => {
+    await locksOn(place).tryAcquire('made')
+    await place.query('begin')
+    await place.query('lock table sched_locks in access exclusive mode')
+    const attempt = locksOn(place).tryAcquire('first')
+    await Promise.race([attempt, sleep(2 * rowLockMs)])
+    await place.query('commit')
+    expect((await attempt).status).toBe('acquired')
+  })
+}, true)
+
 describeServer('postgres', (server) => {
   it('P10: wrong port, password, database: typed, in time, never "refused", and no credentials anywhere', async () => {
     const wrong = (change: (url: URL) => void): string => { const url = new URL(server.url); url.password = 'hunter2'; change(url); return url.href }
@@ -145,8 +171,8 @@ describeServer('postgres', (server) => {
     for (const prefix of ['', 'locktable+']) {
       for (const [url, code] of cases) {
         const locks = locksOn({ url: prefix + url })
-        for (const attempt of [locks.tryAcquire('a'), locks.acquire('a', { waitMs: 50 }), locks.inspect('a'), locks.with('a', () => undefined)]) {
-          const error = await errorOf(attempt)
+        for (const attempt of [locks.tryAcquire('a'), locks.acquire('a', { waitMs: 50 }), locks.inspect('a'), locks.with('a', () => undefined)].map(errorOf)) {
+          const error = await attempt
           expect(error).toMatchObject({ code })
           expect((error as { remedy?: string }).remedy).toBeTruthy()
           const shown = inspect(error, { depth: 10 }) + JSON.stringify(error) + String(error.stack)
@@ -156,7 +182,7 @@ describeServer('postgres', (server) => {
         await locks.close()
       }
     }
-  }, 30_000)
+  }, 60_000)
 })
 
 describeServer('pgbouncer-transaction', (server) => {

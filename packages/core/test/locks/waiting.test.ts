@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { resolveDialect } from '../../src/dialect/resolve.ts'
-import { codeOf, describePlaces, describePostgres, eventually, locksOn, pause } from './places.ts'
+import { codeOf, describePlaces, describePostgres, eventually, heldUp, locksOn, pause, shortest } from './places.ts'
 import { recordingDialect } from './recording-dialect.ts'
 
 // One scheduling delay of a busy machine, and the connection of a waiting acquire.
@@ -11,16 +11,16 @@ describePlaces((place) => {
     const [here, there] = [locksOn(place), locksOn(place)]
     await here.acquire('busy', { waitMs: 0 })
     await there.tryAcquire('warm')
-    const began = performance.now()
-    await expect(there.acquire('busy', { waitMs })).rejects.toMatchObject({ code: 'SCHED_LOCK_TIMEOUT', retryable: true, details: { name: 'busy', waitMs } })
-    const tookMs = performance.now() - began
-    expect(tookMs).toBeGreaterThanOrEqual(0.9 * waitMs)
-    expect(tookMs).toBeLessThan(waitMs + slackMs)
-    // Inside one process the wait needs no database.
-    const localBegan = performance.now()
-    expect(await codeOf(here.acquire('busy', { waitMs }))).toBe('SCHED_LOCK_TIMEOUT')
-    expect(performance.now() - localBegan).toBeGreaterThanOrEqual(0.9 * waitMs)
-    expect(performance.now() - localBegan).toBeLessThan(waitMs + slackMs)
+    // Inside one process (`here`) the wait needs no database.
+    for (const waiter of [there, here]) {
+      const tookMs = await shortest(async () => {
+        const began = performance.now()
+        await expect(waiter.acquire('busy', { waitMs })).rejects.toMatchObject({ code: 'SCHED_LOCK_TIMEOUT', retryable: true, details: { name: 'busy', waitMs } })
+        return performance.now() - began
+      }, waitMs + slackMs)
+      expect(tookMs).toBeGreaterThanOrEqual(0.9 * waitMs)
+      expect(tookMs).toBeLessThan(waitMs + slackMs)
+    }
   })
 
   it('waitMs 0 is one attempt', async () => {
@@ -31,15 +31,19 @@ describePlaces((place) => {
 
   it('a waiter gets the lock soon after the release, in this process and in another', async () => {
     const [here, there] = [locksOn(place), locksOn(place)]
-    for (const waiter of [here, there]) {
-      const held = await here.acquire('handover', { waitMs: 5000 })
-      const waiting = waiter.acquire('handover', { waitMs: 5000 })
-      await pause(200)
-      const released = performance.now()
-      await held.release()
-      const lease = await waiting
-      expect(performance.now() - released).toBeLessThan(waiter === here ? 200 : 1200)
-      await lease.release()
+    for (const [waiter, soonMs] of [[here, 200], [there, 1200]] as const) {
+      const tookMs = await shortest(async () => {
+        const held = await here.acquire('handover', { waitMs: 20_000 })
+        const waiting = waiter.acquire('handover', { waitMs: 20_000 })
+        await pause(200)
+        const released = performance.now()
+        await held.release()
+        const lease = await waiting
+        const handedOver = performance.now()
+        await lease.release()
+        return handedOver - released
+      }, soonMs)
+      expect(tookMs).toBeLessThan(soonMs)
     }
   })
 
@@ -47,7 +51,7 @@ describePlaces((place) => {
     const locks = locksOn(place)
     const order: number[] = []
     const held = await locks.acquire('queue', { waitMs: 0 })
-    const flows = [1, 2, 3, 4, 5].map((flow) => locks.with('queue', () => { order.push(flow) }, { waitMs: 5000 }))
+    const flows = [1, 2, 3, 4, 5].map((flow) => locks.with('queue', () => { order.push(flow) }, { waitMs: 20_000 }))
     await held.release()
     await Promise.all(flows)
     expect(order).toEqual([1, 2, 3, 4, 5])
@@ -61,14 +65,14 @@ describePlaces((place) => {
       const controller = new AbortController()
       const waiting = waiter.acquire('aborted', { waitMs: 10_000, signal: controller.signal }).catch((error: unknown) => error)
       await pause(150)
-      const began = performance.now()
+      const [began, heldUpMs] = [performance.now(), heldUp()]
       controller.abort(own)
       expect(await waiting).toBe(own)
-      expect(performance.now() - began).toBeLessThan(100)
+      expect(performance.now() - began).toBeLessThan(100 + heldUpMs())
     }
     expect(await codeOf(there.acquire('aborted', { waitMs: 1000, signal: AbortSignal.abort() }))).toBe('SCHED_ABORTED')
     await held.release()
-    const lease = await there.acquire('aborted', { waitMs: 2000 })
+    const lease = await there.acquire('aborted', { waitMs: 10_000 })
     await lease.release()
     await eventually(async () => (await place.residue()).locks === 0)
   })
@@ -102,21 +106,22 @@ describePlaces((place) => {
     expect(acquired).toBeGreaterThan(0)
     await eventually(async () => (await place.residue()).locks === 0)
     // Nobody in this process believes in it either.
-    for (const node of nodes) await node.with('storm', () => undefined, { waitMs: 1000 })
+    for (const node of nodes) await node.with('storm', () => undefined, { waitMs: 10_000 })
     for (const node of nodes) await node.close()
     await eventually(async () => (await place.residue()).sessions === 0)
-  }, 30_000)
+  }, 60_000)
 
   it('close aborts what waits and gives back what is held', async () => {
     const [here, there] = [locksOn(place), locksOn(place)]
     const lease = await here.acquire('closing', { waitMs: 0 })
+    await there.tryAcquire('warm')
     const [local, remote] = [codeOf(here.acquire('closing', { waitMs: 10_000 })), codeOf(there.acquire('closing', { waitMs: 10_000 }))]
     await pause(200)
     const began = performance.now()
     await there.close()
     expect(await remote).toBe('SCHED_STOPPED')
     await Promise.all([here.close(), here.close()])
-    expect(performance.now() - began).toBeLessThan(1000)
+    expect(performance.now() - began).toBeLessThan(5_000)
     expect(await local).toBe('SCHED_STOPPED')
     expect(lease.signal.reason).toMatchObject({ code: 'SCHED_STOPPED' })
     expect(await codeOf(here.tryAcquire('closing'))).toBe('SCHED_STOPPED')
@@ -131,7 +136,7 @@ describePostgres((place) => {
     const [here, there] = [locksOn(place, { dialect, maxWaiting: 2 }), locksOn(place)]
     const names = ['w1', 'w2', 'w3', 'w4']
     const held = await Promise.all(names.map((name) => there.acquire(name, { waitMs: 0 })))
-    const waiting = names.map((name) => here.acquire(name, { waitMs: 8000 }))
+    const waiting = names.map((name) => here.acquire(name, { waitMs: 30_000 }))
     await eventually(() => opened.filter((purpose) => purpose === 'wait').length === 2)
     await pause(1000)
     expect(opened).toEqual(['pulse', 'wait', 'wait'])
@@ -148,30 +153,32 @@ describePostgres((place) => {
 
   it('a wait is made of slices no longer than a heartbeat', async () => {
     const { dialect, calls } = recordingDialect(await resolveDialect(place.url))
-    const [here, there] = [locksOn(place, { dialect, leaseMs: 1000, heartbeatMs: 200 }), locksOn(place)]
+    const [here, there] = [locksOn(place, { dialect, leaseMs: 10_000, heartbeatMs: 200 }), locksOn(place)]
     const held = await there.acquire('sliced', { waitMs: 0 })
-    const waiting = here.acquire('sliced', { waitMs: 5000 })
-    await pause(1500)
+    const waiting = here.acquire('sliced', { waitMs: 20_000 })
+    const slices = (): typeof calls => calls.filter(({ method }) => method === 'lock')
+    await eventually(() => slices().length >= 4)
     await held.release()
     const lease = await waiting
     expect(lease.signal.aborted).toBe(false)
-    const slices = calls.filter(({ method }) => method === 'lock')
-    expect(slices.length).toBeGreaterThanOrEqual(4)
-    expect(new Set(slices.map(({ session }) => session)).size).toBe(1)
+    expect(new Set(slices().map(({ session }) => session)).size).toBe(1)
     await here.close()
     await dialect.close()
   })
 
   it('a wait never delays the heartbeat or the release of other locks', async () => {
-    const [here, there] = [locksOn(place, { leaseMs: 1000, heartbeatMs: 250 }), locksOn(place)]
-    const own = await here.acquire('own', { waitMs: 0 })
+    const [here, there] = [locksOn(place, { leaseMs: 4000, heartbeatMs: 1000 }), locksOn(place)]
+    const own = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => here.acquire(name, { waitMs: 0 })))
     await there.acquire('foreign', { waitMs: 0 })
-    const waiting = codeOf(here.acquire('foreign', { waitMs: 3000 }))
-    await pause(2000)
-    expect(own.signal.aborted).toBe(false)
-    const began = performance.now()
-    expect(await own.release()).toEqual({ status: 'released' })
-    expect(performance.now() - began).toBeLessThan(200)
+    const waiting = codeOf(here.acquire('foreign', { waitMs: 8000 }))
+    await pause(5000)
+    for (const { signal } of own) expect(signal.aborted).toBe(false)
+    const tookMs = await shortest(async () => {
+      const began = performance.now()
+      expect(await own.pop()?.release()).toEqual({ status: 'released' })
+      return performance.now() - began
+    }, 200)
+    expect(tookMs).toBeLessThan(200)
     expect(await waiting).toBe('SCHED_LOCK_TIMEOUT')
   })
 
@@ -180,7 +187,7 @@ describePostgres((place) => {
       const [here, there] = [locksOn(place), locksOn(place)]
       const held = await there.acquire('ended', { waitMs: 0 })
       const waiting = here.acquire('ended', { waitMs: 10_000 })
-      await eventually(async () => (await place.query("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted")).length === 1)
+      await eventually(async () => (await place.query("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())")).length === 1)
       await pause(300)
       await held.release()
       const lease = await waiting

@@ -5,7 +5,7 @@ import type { ErrorClass } from '../../src/spi/error-class.ts'
 import { manualClock, settle } from '../manual-clock.ts'
 
 const url = 'postgres://user:p%40ss@host:5432/db'
-const options = (clock = manualClock(), as: ErrorClass = 'connection-lost'): ReachOptions => ({ clock, deadlineMs: 1000, classify: () => as, url })
+const options = (clock = manualClock(), as: ErrorClass = 'connection-lost'): ReachOptions => ({ clock, random: () => 0.5, deadlineMs: 1000, classify: () => as, url })
 const errorOf = (work: Promise<unknown>): Promise<Error & { code?: string }> => work.then(() => { throw new Error('it did not reject') }, (error: unknown) => error as Error)
 
 describe('reachDatabase', () => {
@@ -37,6 +37,22 @@ describe('reachDatabase', () => {
     gate.resolve()
     await settle()
     expect(destroyed).toBe(1)
+  })
+
+  it('what is busy is tried again, within the deadline', async () => {
+    const clock = manualClock()
+    let tries = 0
+    const busyUntil = (last: number) => async (): Promise<string> => { tries += 1; if (tries < last) throw new Error('busy'); return 'here' }
+    const looking = reachDatabase('looking', busyUntil(5), options(clock, 'contended'))
+    await clock.advance(500)
+    expect(await looking).toBe('here')
+    expect(tries).toBe(5)
+    const never = errorOf(reachDatabase('looking', busyUntil(Infinity), options(clock, 'contended')))
+    await clock.advance(1000)
+    expect(await never).toMatchObject({ code: 'SCHED_CONTENDED', message: expect.stringContaining('looking failed: busy') as string })
+    const end = tries
+    await clock.advance(1000)
+    expect(tries).toBe(end)
   })
 
   it('an abort is thrown as its own reason', async () => {

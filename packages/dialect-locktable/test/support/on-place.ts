@@ -1,6 +1,9 @@
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, vi } from 'vitest'
 import { lockName, type Dialect, type LockName } from '@sched/core/spi'
 import { Ground, namespace } from './ground.ts'
+
+// Hundreds of durable writes, and databases that are made and dropped, take seconds on a busy machine.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 /** A database that the lock table is tried on. */
 export interface Place {

@@ -1,10 +1,7 @@
-import type { Finding } from '@sched/core/spi'
+import type { Engine, Finding } from '@sched/core/spi'
 import { proxyRemedy } from '../locks/get-lock-connection.ts'
-import type { Engine } from './engine.ts'
 import type { ServerFacts } from './server-facts.ts'
 
-// One node: heartbeat, store, four waiting acquires, and one per open ctx.transaction.
-const smallestPool = 6
 const fewConnections = 20
 
 const replicaRemedy = 'Connect to the primary.'
@@ -52,11 +49,13 @@ function readOnlyFindings({ settings, replica }: ServerFacts): Finding[] {
   return [{ level: 'refuse', code: 'SCHED_UNSAFE_READ_ONLY', message: 'the server is a replica of another: its locks exclude nobody there, and what is written here does not get there.', remedy: replicaRemedy }]
 }
 
+/** Nothing works with a single one. Whether there are enough is for the core to say, which knows how many it may take. */
 function poolFindings(limit: number | undefined): Finding[] {
-  if (limit === undefined || limit >= smallestPool) return []
-  const message = `the pool lends at most ${limit} ${limit === 1 ? 'connection' : 'connections'}, to the application and to @sched together.`
-  const remedy = 'Give it 2 + concurrency, and one per waiting acquire, on top of what the application needs; or give @sched a URL.'
-  return [limit < 2 ? { level: 'refuse', code: 'SCHED_UNSAFE_LIMIT', message, remedy } : warn('SCHED_UNSAFE_LIMIT', message, remedy)]
+  if (limit === undefined || limit >= 2) return []
+  return [{
+    level: 'refuse', code: 'SCHED_UNSAFE_LIMIT', message: 'the pool lends a single connection, to the application and to @sched together.',
+    remedy: 'Give it 2 + concurrency, and one per waiting acquire, on top of what the application needs; or give @sched a URL.',
+  }]
 }
 
 /** max_user_connections is the account's own limit where it has one: https://dev.mysql.com/doc/refman/9.7/en/server-system-variables.html#sysvar_max_user_connections */

@@ -1,8 +1,8 @@
-import { type Finding, type OpenOptions, orAborted } from '@sched/core/spi'
+import { type Engine, type Finding, type OpenOptions, orAborted } from '@sched/core/spi'
 import type { Connector } from '../connect/connector.ts'
 import type { PhysicalSession } from '../session/physical-session.ts'
 import { identify } from '../session/server-identity.ts'
-import { engineOf, type Engine } from './engine.ts'
+import { engineOf } from './engine.ts'
 import { commonFindings } from './fact-findings.ts'
 import { probedSettings, readFacts, type ServerFacts } from './server-facts.ts'
 

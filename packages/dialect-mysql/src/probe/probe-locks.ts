@@ -8,7 +8,7 @@ import { lookAt } from './look.ts'
 export async function probeLocks(connector: Connector, options: OpenOptions): Promise<LockProbe> {
   const { engine: { product, version }, facts, findings } = await lookAt(connector, 'locks', options)
   return {
-    product, version, capabilities,
+    product, version, capabilities, poolLimit: connector.limit,
     scope: facts?.database ?? '',
     sharedSessions: facts?.proxied ?? false,
     findings: [...findings, ...(facts === undefined ? [] : lockFindings(facts))],

@@ -7,7 +7,7 @@ import { lookAt } from './look.ts'
 export async function probeStore(connector: Connector, options: OpenOptions): Promise<Probe> {
   const { engine: { product, version }, facts, findings } = await lookAt(connector, 'store', options)
   return {
-    product, version,
+    product, version, poolLimit: connector.limit,
     scope: facts?.database ?? '',
     sharedSessions: facts?.proxied ?? false,
     findings: [...findings, ...(facts === undefined ? [] : storeFindings(facts))],

@@ -14,7 +14,7 @@ scheduler.task('tick', { cron: '* * * * * *' }, async ({ fireTime, attempt, fenc
   const run = { fireTime: fireTime.getTime(), attempt, token: fencingToken }
   say({ kind: 'start', ...run })
   try {
-    await sleep(200, undefined, { signal })
+    await sleep(500, undefined, { signal }) // time to be killed or frozen in it
   } finally {
     say({ kind: 'end', ...run, aborted: signal.aborted })
   }

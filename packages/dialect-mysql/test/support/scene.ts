@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import mysql2, { type Connection, type RowDataPacket } from 'mysql2/promise'
 import { onTestFinished, vi } from 'vitest'
-import { freshDatabase } from '@sched-dev/databases'
 import { lockName, type Dialect, type LockHolding, type LockName, type LockRequest, type OpenOptions, type SessionOptions, type SessionPurpose, type SqlSession } from '@sched/core/spi'
 import { readUrl } from '../../src/connect/url.ts'
 import { openGetLockConnection, type GetLockConnection } from '../../src/locks/get-lock-connection.ts'
 import { connectorFor, type MysqlOptions } from '../../src/options.ts'
+
+export { emptyDatabase, eventually } from '@sched-dev/databases'
 
 // Creating accounts, databases and tables takes seconds on durable servers and a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
@@ -35,13 +35,6 @@ export function holding(text: string | LockName): LockHolding {
 
 export function openOptions(overrides: Partial<OpenOptions> = {}): OpenOptions {
   return { signal: never, leaseMs: 10_000, label: `sched:test:${randomUUID().slice(0, 8)}`, ...overrides }
-}
-
-/** The URL of an empty database of this test alone. */
-export async function emptyDatabase(serverUrl: string): Promise<string> {
-  const database = await freshDatabase(serverUrl)
-  onTestFinished(() => database.drop())
-  return database.url
 }
 
 /** A lock connection that is destroyed when the test ends. */
@@ -74,17 +67,6 @@ export async function onlooker(url: string): Promise<Onlooker> {
   connection.on('error', () => {}) // reported by the next query
   onTestFinished(() => { connection.destroy() })
   return { connection, query: async (sql, values) => (await connection.query<RowDataPacket[]>(sql, values))[0] }
-}
-
-/** The first truthy answer, or a failure after the time. */
-export async function eventually<T>(ask: () => Promise<T>, timeoutMs = 5_000): Promise<T> {
-  const end = performance.now() + timeoutMs
-  for (;;) {
-    const answer = await ask()
-    if (answer) return answer
-    if (performance.now() > end) throw new Error(`not true within ${timeoutMs} ms: ${ask.toString()}`)
-    await sleep(10)
-  }
 }
 
 /** What a promise rejects with. */

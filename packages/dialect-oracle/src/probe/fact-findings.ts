@@ -44,11 +44,13 @@ function limitFindings({ sessionsPerUser, connectMinutes }: ServerFacts): Findin
   ]
 }
 
+/** Nothing works with a single one. Whether there are enough is for the core to say, which knows how many it may take. */
 function poolFindings(limit: number | undefined): Finding[] {
-  if (limit === undefined || limit >= fewestSessions) return []
-  const message = `the pool lends at most ${limit} ${limit === 1 ? 'connection' : 'connections'}, to the application and to @sched together.`
-  const remedy = 'Give it 2 + concurrency, and one per waiting acquire, on top of what the application needs (poolMax); or give @sched a URL.'
-  return [limit < 2 ? { level: 'refuse', code: 'SCHED_UNSAFE_LIMIT', message, remedy } : warn('SCHED_UNSAFE_LIMIT', message, remedy)]
+  if (limit === undefined || limit >= 2) return []
+  return [{
+    level: 'refuse', code: 'SCHED_UNSAFE_LIMIT', message: 'the pool lends a single connection, to the application and to @sched together.',
+    remedy: 'Give it 2 + concurrency, and one per waiting acquire, on top of what the application needs (poolMax); or give @sched a URL.',
+  }]
 }
 
 /** What concerns the ledger. */

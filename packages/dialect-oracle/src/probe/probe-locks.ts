@@ -17,7 +17,7 @@ export async function probeLocks(connector: Connector, options: OpenOptions): Pr
     facts: await readFacts(session), granted: await mayLock(session), inspection: await mayInspect(session),
   }))
   return {
-    product, version: facts.version, scope: scopeOf(facts), sharedSessions: false,
+    product, version: facts.version, scope: scopeOf(facts), sharedSessions: false, poolLimit: connector.limit,
     capabilities: capabilitiesWith({ inspection, cluster: facts.cluster }),
     findings: [
       ...commonFindings(facts, connector.limit),

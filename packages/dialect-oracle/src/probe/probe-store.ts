@@ -8,7 +8,7 @@ import { readFacts } from './server-facts.ts'
 export async function probeStore(connector: Connector, options: OpenOptions): Promise<Probe> {
   const facts = await lookAt(connector, options, readFacts)
   return {
-    product, version: facts.version, scope: scopeOf(facts), sharedSessions: false,
+    product, version: facts.version, scope: scopeOf(facts), sharedSessions: false, poolLimit: connector.limit,
     findings: [...commonFindings(facts, connector.limit), ...storeFindings(facts)],
   }
 }

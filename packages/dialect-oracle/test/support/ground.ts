@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { lockName, tableNames, type Dialect, type LockConnection, type LockHolding, type LockName, type LockRequest, type OpenOptions, type SessionOptions, type SqlSession, type Tables } from '@sched/core/spi'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { oracle } from '../../src/index.ts'
 import { fragments } from '../../src/store/fragments.ts'
 import type { ServerOptionsStandIn } from '../stand-in/server-options-stand-in.ts'
 import { OracleServerStandIn } from '../stand-in/server-stand-in.ts'
 import type { WireFaults } from '../stand-in/wire-connection-stand-in.ts'
 import { wireServerStandIn, type WireServerStandIn } from '../stand-in/wire-server-stand-in.ts'
+
+// On a busy machine a test of milliseconds takes seconds.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000, expect: { poll: { timeout: 15_000 } } })
 
 export const tables: Tables = tableNames(fragments)
 
@@ -45,6 +48,11 @@ export class Ground {
     const { store } = this.dialect
     if (store === undefined) throw new Error('the dialect has no store')
     return store.open(purpose, { ...this.openOptions(), statementMs: 5_000, rowLockMs: 1_000, sharedSessions: false, ...changes })
+  }
+
+  /** Until so many sessions of the server wait for a lock. */
+  async waiting(sessions: number): Promise<void> {
+    await expect.poll(() => [...this.server.sessions].filter(({ interrupt }) => interrupt !== undefined)).toHaveLength(sessions)
   }
 
   /** The server's clock goes on by so many days. */

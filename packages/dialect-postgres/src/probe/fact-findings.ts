@@ -4,8 +4,6 @@ import type { ServerFacts } from './server-facts.ts'
 /** The oldest version this package is tested on. */
 const oldestVersion = 13
 
-// One node: heartbeat, store, four waiting acquires, and one per open ctx.transaction.
-const smallestPool = 6
 const fewConnections = 20
 
 /** What concerns locks and ledger alike. */
@@ -35,11 +33,13 @@ function readOnlyFindings({ standby, readOnly }: ServerFacts): Finding[] {
   return [{ level: 'refuse', code: 'SCHED_UNSAFE_READ_ONLY', message: 'transactions are read-only here (default_transaction_read_only).', remedy: 'Connect to the primary, or ALTER ROLE … SET default_transaction_read_only = off.' }]
 }
 
+/** Nothing works with a single one. Whether there are enough is for the core to say, which knows how many it may take. */
 function poolFindings(limit: number | undefined): Finding[] {
-  if (limit === undefined || limit >= smallestPool) return []
-  const message = `the pool lends at most ${limit} ${limit === 1 ? 'connection' : 'connections'}, to the application and to @sched together.`
-  const remedy = 'Give it 2 + concurrency, and one per waiting acquire, on top of what the application needs; or give @sched a URL.'
-  return [limit < 2 ? { level: 'refuse', code: 'SCHED_UNSAFE_LIMIT', message, remedy } : warn('SCHED_UNSAFE_LIMIT', message, remedy)]
+  if (limit === undefined || limit >= 2) return []
+  return [{
+    level: 'refuse', code: 'SCHED_UNSAFE_LIMIT', message: 'the pool lends a single connection, to the application and to @sched together.',
+    remedy: 'Give it 2 + concurrency, and one per waiting acquire, on top of what the application needs; or give @sched a URL.',
+  }]
 }
 
 /** What concerns the ledger. */

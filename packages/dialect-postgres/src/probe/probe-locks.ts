@@ -9,7 +9,7 @@ import { lookAt, scopeOf } from './look.ts'
 export async function probeLocks(connector: Connector, options: OpenOptions): Promise<LockProbe> {
   const { engine: { product, version }, facts, sharedSessions, findings } = await lookAt(connector, 'locks', options)
   return {
-    product, version, sharedSessions,
+    product, version, sharedSessions, poolLimit: connector.limit,
     scope: scopeOf(facts),
     capabilities: capabilitiesWith({ idleSessionTimeout: facts !== undefined && facts.idleSessionTimeout !== null, lockSlots: facts?.lockSlots ?? 0 }),
     findings: [...findings, ...(sharedSessions ? [pooler] : []), ...(facts === undefined ? [] : lockFindings(facts))],

@@ -16,5 +16,6 @@ connection.onLost?.((cause) => {
 say(await advisoryStrategy.tryLock(connection, { name, owner: 'holder', ownerLabel: 'holder', leaseMs }))
 if (where === 'transaction') await connection.sql.begin()
 const beating = setInterval(() => {
-  connection.ping().then(() => { say({ beat: true }) }, () => { clearInterval(beating) })
+  const sentAt = Date.now()
+  connection.ping().then(() => { say({ beat: true, sentAt }) }, () => { clearInterval(beating) })
 }, Number(heartbeat))

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { onTestFinished } from 'vitest'
-import { freshDatabase } from '@sched-dev/databases'
+import { onTestFinished, vi } from 'vitest'
 import { lockName, type Dialect, type LockHolding, type LockName, type LockRequest, type OpenOptions, type SessionOptions, type SessionPurpose, type SqlSession } from '@sched/core/spi'
 import { openAdvisoryConnection, type AdvisoryConnection } from '../../src/locks/advisory-connection.ts'
 import { connectorFor, type PostgresOptions } from '../../src/options.ts'
+
+export { emptyDatabase, eventually } from '@sched-dev/databases'
+
+// On a busy machine a test of milliseconds takes seconds.
+vi.setConfig({ testTimeout: 40_000, hookTimeout: 40_000 })
 
 export const never: AbortSignal = new AbortController().signal
 
@@ -21,13 +24,6 @@ export function holding(text: string): LockHolding {
 
 export function openOptions(overrides: Partial<OpenOptions> = {}): OpenOptions {
   return { signal: never, leaseMs: 10_000, label: `sched:test:${randomUUID().slice(0, 8)}`, ...overrides }
-}
-
-/** The URL of an empty database of this test alone. */
-export async function emptyDatabase(serverUrl: string): Promise<string> {
-  const database = await freshDatabase(serverUrl)
-  onTestFinished(() => database.drop())
-  return database.url
 }
 
 /** A lock connection that is destroyed when the test ends. */
@@ -56,17 +52,6 @@ export async function onlooker(url: string): Promise<pg.Client> {
   await client.connect()
   onTestFinished(async () => { await client.end() })
   return client
-}
-
-/** The first truthy answer, or a failure after the time. */
-export async function eventually<T>(ask: () => Promise<T>, timeoutMs = 3_000): Promise<T> {
-  const end = performance.now() + timeoutMs
-  for (;;) {
-    const answer = await ask()
-    if (answer) return answer
-    if (performance.now() > end) throw new Error(`not true within ${timeoutMs} ms: ${ask.toString()}`)
-    await sleep(10)
-  }
 }
 
 export function advisoryLocks(client: pg.Client): Promise<number> {

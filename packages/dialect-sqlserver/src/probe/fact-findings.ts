@@ -2,9 +2,6 @@ import type { Finding } from '@sched/core/spi'
 import type { Engine } from './engine.ts'
 import type { ServerFacts } from './server-facts.ts'
 
-// One node: heartbeat, store, four waiting acquires, and one per open ctx.transaction.
-const smallestPool = 6
-
 const lockTable = 'Use the lock table (`lockTable(sqlserver(…))`, URL `locktable+sqlserver://…`).'
 const notTried = 'Run `sched-selftest` against it before you rely on it.'
 
@@ -13,14 +10,10 @@ export function commonFindings(facts: ServerFacts, poolLimit: number | undefined
   return [
     // A replica has a lock space of its own, so its locks exclude nobody on the primary; and nothing can be written there.
     ...(facts.readOnly ? [refuse('SCHED_UNSAFE_READ_ONLY', `the database ${facts.database} is read-only here (a readable secondary, or READ_ONLY): its locks exclude nobody on the primary.`, 'Connect to the primary: the listener of the availability group, without ApplicationIntent=ReadOnly.')] : []),
-    ...(poolLimit === undefined || poolLimit >= smallestPool ? [] : [poolFinding(poolLimit)]),
+    // Nothing works with a single one. Whether there are enough is for the core to say, which knows how many it may take.
+    ...(poolLimit === undefined || poolLimit >= 2 ? [] : [refuse('SCHED_UNSAFE_LIMIT', 'the pool lends a single connection, to the application and to @sched together.',
+      'Give it 2 + concurrency, and one per waiting acquire, on top of what the application needs; or give @sched a URL.')]),
   ]
-}
-
-function poolFinding(limit: number): Finding {
-  const message = `the pool lends at most ${limit} ${limit === 1 ? 'connection' : 'connections'}, to the application and to @sched together.`
-  const remedy = 'Give it 2 + concurrency, and one per waiting acquire, on top of what the application needs; or give @sched a URL.'
-  return (limit < 2 ? refuse : warn)('SCHED_UNSAFE_LIMIT', message, remedy)
 }
 
 /** What concerns the ledger. */

@@ -9,7 +9,7 @@ import { lookAt, scopeOf } from './look.ts'
 export async function probeLocks(connector: Connector, options: OpenOptions): Promise<LockProbe> {
   const { engine, facts, applocks, findings } = await lookAt(connector, options, applocksAreWrong)
   return {
-    product: engine.product, version: engine.version,
+    product: engine.product, version: engine.version, poolLimit: connector.limit,
     scope: scopeOf(facts),
     sharedSessions: false, // no pooler that lends one TDS session to several clients is known, nor do the gateways of Azure
     capabilities: capabilitiesWith({ inspection: facts?.locksVisible ?? false, scope: engine.kind === 'peer' ? 'instance' : 'database' }),

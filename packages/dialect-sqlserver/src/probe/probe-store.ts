@@ -7,7 +7,7 @@ import { lookAt, scopeOf } from './look.ts'
 export async function probeStore(connector: Connector, options: OpenOptions): Promise<Probe> {
   const { engine, facts, findings } = await lookAt(connector, options)
   return {
-    product: engine.product, version: engine.version, scope: scopeOf(facts), sharedSessions: false,
+    product: engine.product, version: engine.version, scope: scopeOf(facts), sharedSessions: false, poolLimit: connector.limit,
     findings: [...findings, ...(facts === undefined ? [] : storeFindings(engine, facts))],
   }
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { lockName, type Dialect, type LockHolding, type LockName, type LockRequest, type OpenOptions, type SessionOptions, type SessionPurpose, type SqlSession } from '@sched/core/spi'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { ApplockConnection } from '../../src/locks/applock-connection.ts'
@@ -8,8 +7,10 @@ import { connectorFor, type SqlServerOptions } from '../../src/options.ts'
 import type { StandInOptions } from '../stand-in/stand-in-options.ts'
 import { TdsServerStandIn } from '../stand-in/tds-server-stand-in.ts'
 
+export { eventually } from '@sched-dev/databases'
+
 // On a busy machine a test of milliseconds takes seconds.
-vi.setConfig({ testTimeout: 20_000 })
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000, expect: { poll: { timeout: 15_000 } } })
 
 export const never: AbortSignal = new AbortController().signal
 
@@ -53,15 +54,4 @@ export async function openStore<TClient>(dialect: Dialect<TClient>, purpose: Ses
   const session = await dialect.store!.open(purpose, sessionOptions(overrides))
   onTestFinished(() => { session.destroy() })
   return session
-}
-
-/** The first truthy answer, or a failure after the time. */
-export async function eventually<T>(ask: () => T | Promise<T>, timeoutMs = 3_000): Promise<T> {
-  const end = performance.now() + timeoutMs
-  for (;;) {
-    const answer = await ask()
-    if (answer) return answer
-    if (performance.now() > end) throw new Error(`not true within ${timeoutMs} ms: ${ask.toString()}`)
-    await sleep(10)
-  }
 }

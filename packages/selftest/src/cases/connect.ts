@@ -33,7 +33,7 @@ export const connectCases: readonly ConformanceCase[] = defineGroup('connect', {
     level: 'MUST', title: 'the probe leaves no session behind', requires: needsServerSessions,
     async run(context) {
       await context.source.probe(context.openOptions())
-      await context.eventually('the sessions of the probe end', context.promptMs, async () => (await context.sessions()).length === 0)
+      await context.eventually('the sessions of the probe end', context.soonMs, async () => (await context.sessions()).length === 0)
     },
   },
   '04': {
@@ -62,7 +62,7 @@ export const connectCases: readonly ConformanceCase[] = defineGroup('connect', {
         connection?.destroy()
       })
       await Promise.all(opening)
-      await context.eventually('the connections that came too late are destroyed', context.promptMs, async () => (await context.sessions()).length === 0)
+      await context.eventually('the connections that came too late are destroyed', context.soonMs, async () => (await context.sessions()).length === 0)
     },
   },
   '07': {

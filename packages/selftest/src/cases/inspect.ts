@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { defineGroup, type ConformanceCase } from '../case.ts'
 import { inBackground } from './in-background.ts'
 import { allOf, needsInspection, needsLease, needsServerSideWait, needsSession } from '../facts.ts'
+import { between, spanned } from './spans.ts'
 
 export const inspectCases: readonly ConformanceCase[] = defineGroup('inspect', {
   '01': {
@@ -39,9 +40,9 @@ export const inspectCases: readonly ConformanceCase[] = defineGroup('inspect', {
     level: 'SHOULD', title: 'the operator sees since when the lock is held, or what to grant', requires: needsInspection,
     async run(context) {
       const [holder, other] = [await context.open(), await context.open()]
-      const first = await context.take(holder, context.name('first'))
+      const { result: first, span: firstSpan } = await spanned(() => context.take(holder, context.name('first')))
       await context.sleep(60)
-      const second = await context.take(holder, context.name('second'))
+      const { result: second, span: secondSpan } = await spanned(() => context.take(holder, context.name('second')))
       const [before, after] = [await context.inspect(other, first.name), await context.inspect(other, second.name)]
       assert.ok(before !== null && after !== null, 'the lock is held')
       if (before.notPermitted !== undefined) return
@@ -49,7 +50,8 @@ export const inspectCases: readonly ConformanceCase[] = defineGroup('inspect', {
       for (const { sinceAt } of [before, after]) assert.ok(sinceAt === undefined || Number.isSafeInteger(sinceAt), `sinceAt is ${sinceAt}`)
       if (context.facts.capabilities.kind === 'lease') {
         const apartMs = (after.sinceAt ?? 0) - (before.sinceAt ?? 0)
-        assert.ok(apartMs >= 40 && apartMs <= 60 + context.promptMs, `two locks taken 60 ms apart are ${apartMs} ms apart`)
+        const { leastMs, mostMs } = between(firstSpan, secondSpan)
+        assert.ok(apartMs >= leastMs - 20 && apartMs <= mostMs + 20, `two locks taken ${Math.round(leastMs)} to ${Math.round(mostMs)} ms apart are ${apartMs} ms apart`)
       } else {
         assert.ok(before.host !== undefined || before.user !== undefined || before.ownerLabel !== undefined, 'nothing is told that a person could use')
       }
@@ -59,10 +61,11 @@ export const inspectCases: readonly ConformanceCase[] = defineGroup('inspect', {
     level: 'MUST', title: 'who waits is not the holder', requires: allOf(needsInspection, needsServerSideWait),
     async run(context) {
       const [holder, waiter, third] = [await context.open(), await context.open({ purpose: 'wait' }), await context.open()]
-      const { name } = await context.take(holder, context.name())
-      const waiting = inBackground(context.lock(waiter, context.request(name), 400))
+      const holding = await context.take(holder, context.name())
+      const waiting = inBackground(context.lock(waiter, context.request(holding.name), 8_000))
       await context.sleep(100)
-      const found = await context.inspect(third, name)
+      const found = await context.inspect(third, holding.name)
+      await context.release(holder, holding)
       await waiting
       assert.equal(found?.sessionId, holder.id)
     },

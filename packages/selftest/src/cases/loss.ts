@@ -10,7 +10,7 @@ export const lossCases: readonly ConformanceCase[] = defineGroup('loss', {
       const [holder, other] = [await context.open(), await context.open()]
       const { name } = await context.take(holder, context.name())
       await context.kill(holder)
-      await context.takeWithin(other, name, context.promptMs)
+      await context.takeWithin(other, name, context.soonMs)
     },
   },
   '02': {
@@ -21,7 +21,7 @@ export const lossCases: readonly ConformanceCase[] = defineGroup('loss', {
       assert.equal(typeof connection.onLost, 'function', 'the connection has no onLost')
       connection.onLost?.(() => { causes += 1 })
       await context.kill(connection)
-      await context.eventually('onLost is called', context.promptMs, () => causes > 0)
+      await context.eventually('onLost is called', context.soonMs, () => causes > 0)
       await context.sleep(100)
       assert.equal(causes, 1, 'onLost is called once')
     },
@@ -32,7 +32,7 @@ export const lossCases: readonly ConformanceCase[] = defineGroup('loss', {
       const [holder, other] = [await context.open(), await context.open()]
       const holding = await context.take(holder, context.name())
       await context.kill(holder)
-      await context.takeWithin(other, holding.name, context.promptMs)
+      await context.takeWithin(other, holding.name, context.soonMs)
       // Time for a client that would open a new session by itself.
       await context.sleep(200)
       const error = await context.refresh(holder, [holding]).then(() => undefined, (reason: unknown) => reason)
@@ -49,9 +49,9 @@ export const lossCases: readonly ConformanceCase[] = defineGroup('loss', {
       const [id] = await context.sessions(context.libraryLabel)
       assert.ok(id !== undefined, `the server lists no session of ${context.libraryLabel}`)
       await context.kill({ ...other, id })
-      await context.eventually('the signal is aborted', 400 + context.promptMs, () => lease.signal.aborted)
+      await context.eventually('the signal is aborted', 400 + context.soonMs, () => lease.signal.aborted)
       assert.deepEqual(await lease.release(), { status: 'lost' })
-      const again = await locks.acquire(context.name('again').name, { waitMs: 4_000 })
+      const again = await locks.acquire(context.name('again').name, { waitMs: 8_000 })
       assert.deepEqual(await again.release(), { status: 'released' })
     },
   },
@@ -75,8 +75,9 @@ export const lossCases: readonly ConformanceCase[] = defineGroup('loss', {
     async run(context) {
       const other = await context.open()
       const name = context.name()
-      const lease = await context.locks().acquire(name.name, { waitMs: 0 })
-      const endsAt = performance.now() + 2.5 * context.leaseMs
+      const leaseMs = context.keptLeaseMs
+      const lease = await context.locks({ leaseMs, heartbeatMs: Math.floor(leaseMs / 6) }).acquire(name.name, { waitMs: 0 })
+      const endsAt = performance.now() + 1.5 * leaseMs
       while (performance.now() < endsAt) {
         await context.mustBeRefused(other, name, 'the library holds and refreshes it')
         assert.equal(lease.signal.aborted, false, `lost: ${String(lease.signal.reason)}`)
@@ -94,7 +95,7 @@ export const lossCases: readonly ConformanceCase[] = defineGroup('loss', {
       const lease = await locks.acquire(context.name().name, { waitMs: 0 })
       const { affected } = await session.run({ text: `UPDATE ${tables.locks} SET lock_owner = ? WHERE lock_owner = ?`, params: ['somebody-else', lease.owner] })
       assert.equal(affected, 1, 'the row of the lock names its owner')
-      await context.eventually('the signal is aborted', 300 + context.promptMs, () => lease.signal.aborted)
+      await context.eventually('the signal is aborted', 300 + context.soonMs, () => lease.signal.aborted)
       assert.deepEqual(await lease.release(), { status: 'lost' })
       await session.run({ text: `DELETE FROM ${tables.locks} WHERE lock_owner = ?`, params: ['somebody-else'] })
     },

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { LockHolding } from '@sched/core/spi'
 import { defineGroup, type CaseBody, type ConformanceCase } from '../case.ts'
 import { allOf, needsBoundedStaleness, needsInspection, needsLease, needsSession, needsTokens } from '../facts.ts'
-import type { CaseContext } from '../case-context.ts'
+import { between, spanned } from './spans.ts'
 
 export const refreshCases: readonly ConformanceCase[] = defineGroup('refresh', {
   '01': {
@@ -30,14 +30,14 @@ export const refreshCases: readonly ConformanceCase[] = defineGroup('refresh', {
   '03': {
     level: 'MUST', title: 'refreshing keeps a lock far beyond its first lease', requires: needsBoundedStaleness, leases: 3,
     async run(context) {
-      const { leaseMs } = context
-      const [holder, other] = [await context.open({ leaseMs }), await context.open()]
+      const leaseMs = context.keptLeaseMs
+      const [other, holder] = [await context.open(), await context.open({ leaseMs })]
       const holding = await context.take(holder, context.request(context.name(), { leaseMs }))
-      for (let beat = 0; beat < 8; beat += 1) {
-        await context.sleep(leaseMs / 4)
+      for (let beat = 0; beat < 9; beat += 1) {
+        await context.sleep(leaseMs / 6)
         assert.deepEqual(await context.refresh(holder, [holding], leaseMs), [], `beat ${beat}`)
       }
-      await context.mustBeRefused(other, holding.name, `it was refreshed every ${leaseMs / 4} ms`)
+      await context.mustBeRefused(other, holding.name, `it was refreshed every ${leaseMs / 6} ms`)
     },
   },
   '04': { level: 'MUST', requires: needsLease, leases: 2, ...leaseIsNotRevived(), opposite: deadSessionIsNoSuccess() },
@@ -61,8 +61,12 @@ export const refreshCases: readonly ConformanceCase[] = defineGroup('refresh', {
       const holdings: LockHolding[] = []
       const count = Math.min(200, context.facts.capabilities.maxLocks)
       for (let index = 0; index < count; index += 1) holdings.push(await context.take(connection, context.name()))
-      const ping = await fastest(context, () => connection.ping())
-      const refresh = await fastest(context, () => context.refresh(connection, holdings))
+      let [ping, refresh] = [Infinity, Infinity]
+      // By turns, so that other work on the machine holds up both alike.
+      for (let sample = 0; sample < 15; sample += 1) {
+        ping = Math.min(ping, (await context.timed(() => connection.ping())).tookMs)
+        refresh = Math.min(refresh, (await context.timed(() => context.refresh(connection, holdings))).tookMs)
+      }
       assert.ok(refresh < 1 + ping * count / 5, `refreshing ${count} locks took ${refresh.toFixed(1)} ms, a ping ${ping.toFixed(2)} ms`)
     },
   },
@@ -70,15 +74,16 @@ export const refreshCases: readonly ConformanceCase[] = defineGroup('refresh', {
     level: 'MUST', title: 'a refresh prolongs from now and leaves token and owner', requires: allOf(needsTokens, needsInspection, needsLease),
     async run(context) {
       const connection = await context.open()
-      const holding = await context.take(connection, context.request(context.name(), { leaseMs: 20_000 }))
+      const { result: holding, span: grant } = await spanned(() => context.take(connection, context.request(context.name(), { leaseMs: 20_000 })))
       const before = await context.inspect(connection, holding.name)
       await context.sleep(100)
-      await context.refresh(connection, [holding], 20_000)
+      const { span: refresh } = await spanned(() => context.refresh(connection, [holding], 20_000))
       const after = await context.inspect(connection, holding.name)
       assert.equal(after?.fencingToken, holding.fencingToken, 'the token after the refresh')
       assert.equal(after?.owner, holding.owner, 'the owner after the refresh')
       const byMs = (after?.expiresAt ?? 0) - (before?.expiresAt ?? 0)
-      assert.ok(byMs >= 90 && byMs <= 100 + context.promptMs, `a refresh 100 ms later moved the expiry by ${byMs} ms`)
+      const { leastMs, mostMs } = between(grant, refresh)
+      assert.ok(byMs >= leastMs - 20 && byMs <= mostMs + 20, `a refresh ${Math.round(leastMs)} to ${Math.round(mostMs)} ms later moved the expiry by ${byMs} ms`)
     },
   },
 })
@@ -107,10 +112,4 @@ function deadSessionIsNoSuccess(): CaseBody {
       await assert.rejects(context.refresh(connection, [holding]), 'a dead session was called alive')
     },
   }
-}
-
-async function fastest(context: CaseContext, work: () => Promise<unknown>): Promise<number> {
-  let best = Infinity
-  for (let sample = 0; sample < 7; sample += 1) best = Math.min(best, (await context.timed(work)).tookMs)
-  return best
 }

@@ -29,9 +29,10 @@ export class Observer {
   async #ask<T>(question: (connection: LockConnection) => Promise<T>): Promise<T> {
     const reused = this.#connection !== undefined
     try { return await this.#askOnce(question) } catch (error) {
-      if (sessionSurvives.has(this.#source.classify(error))) throw error
-      this.close()
-      if (!reused) throw error
+      const errorClass = this.#source.classify(error)
+      if (!sessionSurvives.has(errorClass)) this.close()
+      // It may have ended between two questions; any other failure is for the asker to know.
+      if (!reused || errorClass !== 'connection-lost') throw error
       return this.#askOnce(question)
     }
   }

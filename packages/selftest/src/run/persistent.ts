@@ -1,7 +1,7 @@
 import { transient, type LockSource } from '@sched/core/spi'
 import { sleep } from './timing.ts'
 
-const boundMs = 3_000
+const boundMs = 8_000
 
 /**
  * Retries what the server calls transient (a busy writer, a deadlock), as the core does: a case is about the answer, not about

@@ -3,7 +3,7 @@ import type { Stage } from './stage.ts'
 import { sleep } from './timing.ts'
 
 // A server notices the end of a session when it next looks at the socket; one that waits for a lock looks when the wait ends.
-const residueBoundMs = 4_000
+const residueBoundMs = 8_000
 // Of a case that has failed already it is only told what is left.
 const failedBoundMs = 300
 

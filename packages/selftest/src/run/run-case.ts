@@ -7,7 +7,7 @@ import { Stage } from './stage.ts'
 import { within } from './timing.ts'
 
 // Giving back must end too, also on a server that answers nothing any more.
-const cleanUpLimitMs = 20_000
+const cleanUpLimitMs = 60_000
 
 /** Runs one case, its opposite, or says why neither. Never rejects: whatever happens is the verdict. */
 export async function runCase(scene: Scene, testCase: ConformanceCase, options: { allowKill: boolean }): Promise<CaseResult> {

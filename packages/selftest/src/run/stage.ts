@@ -19,7 +19,9 @@ export class Stage implements CaseContext {
   readonly source: LockSource
   readonly facts: Facts
   readonly leaseMs: number
+  readonly keptLeaseMs: number
   readonly promptMs: number
+  readonly soonMs: number
   readonly graceMs: number
   readonly label: string
   readonly namespace: string
@@ -40,7 +42,9 @@ export class Stage implements CaseContext {
     this.source = scene.source
     this.facts = scene.facts
     this.leaseMs = scene.leaseMs
+    this.keptLeaseMs = Math.max(scene.leaseMs, 3_000)
     this.promptMs = scene.promptMs
+    this.soonMs = 4_000 + scene.promptMs
     this.graceMs = 1_000 + scene.promptMs
     this.namespace = `${scene.namespace}-${caseId.toLowerCase()}`
     this.label = `sched:${scene.namespace}:${caseId}`
@@ -84,7 +88,7 @@ export class Stage implements CaseContext {
     const { store } = this.dialect
     assert(store !== undefined && this.#scene.tables !== undefined, 'the dialect has a store')
     this.#step('open a store session')
-    const session = await store.open('store', { ...this.openOptions(), statementMs: this.promptMs, rowLockMs: this.promptMs, sharedSessions: this.#scene.sharedSessions })
+    const session = await store.open('store', { ...this.openOptions(), statementMs: this.soonMs, rowLockMs: this.promptMs, sharedSessions: this.#scene.sharedSessions })
     this.belongings.closeLater(() => session.destroy())
     return { store, session, tables: this.#scene.tables }
   }
@@ -155,10 +159,10 @@ export class Stage implements CaseContext {
     const startedAt = performance.now()
     for (;;) {
       const request = this.request(name)
+      const askedMs = performance.now() - startedAt
       const outcome = await this.tryLock(connection, request)
-      const afterMs = performance.now() - startedAt
-      if (outcome.status === 'granted') return { holding: { name, owner: request.owner, fencingToken: outcome.fencingToken }, afterMs }
-      assert(afterMs <= withinMs, `the lock ${shown(name)} was still ${outcome.status} after ${Math.round(afterMs)} ms`)
+      if (outcome.status === 'granted') return { holding: { name, owner: request.owner, fencingToken: outcome.fencingToken }, afterMs: performance.now() - startedAt }
+      assert(askedMs <= withinMs, `the lock ${shown(name)} was still ${outcome.status} after ${Math.round(askedMs)} ms`)
       await sleep(20)
     }
   }
@@ -181,11 +185,18 @@ export class Stage implements CaseContext {
   sleep(delayMs: number): Promise<void> { return sleep(delayMs) }
   timed<T>(work: () => Promise<T>): Promise<{ result: T; tookMs: number }> { return timed(work) }
 
+  async quickest(enoughMs: number, work: () => Promise<void>): Promise<number> {
+    let quickestMs = Infinity
+    for (let time = 0; time < 3 && quickestMs >= enoughMs; time += 1) quickestMs = Math.min(quickestMs, (await timed(work)).tookMs)
+    return quickestMs
+  }
+
   async eventually(what: string, withinMs: number, check: () => Promise<boolean> | boolean): Promise<void> {
     const startedAt = performance.now()
     for (;;) {
+      const lookedMs = performance.now() - startedAt
       if (await check()) return
-      assert(performance.now() - startedAt <= withinMs, `${what}: not within ${Math.round(withinMs)} ms`)
+      assert(lookedMs <= withinMs, `${what}: not within ${Math.round(withinMs)} ms`)
       await sleep(20)
     }
   }

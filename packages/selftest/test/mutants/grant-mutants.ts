@@ -19,7 +19,7 @@ export const grantMutants: readonly Mutant[] = [
   },
   {
     name: 'a try waits', base: 'postgres', kills: ['TRY-03'],
-    dialect: (base) => altered(base, { strategy: (real) => ({ tryLock: (connection, request) => real.lock!(connection, request, 2_500) }) }),
+    dialect: (base) => altered(base, { strategy: (real) => ({ tryLock: (connection, request) => real.lock!(connection, request, 4_000) }) }),
   },
   {
     name: 'a refusal frees the holder', base: 'sqlite', kills: ['TRY-05'],
@@ -61,7 +61,7 @@ export const grantMutants: readonly Mutant[] = [
   {
     name: 'waits before it asks', base: 'postgres', kills: ['WAI-02'],
     dialect: (base) => altered(base, { strategy: (real) => ({ async lock(connection, request, waitMs) {
-      await sleep(Math.min(waitMs, 1_500))
+      await sleep(Math.min(waitMs, 4_000))
       return real.tryLock(connection, request)
     } }) }),
   },
@@ -75,7 +75,7 @@ export const grantMutants: readonly Mutant[] = [
   },
   {
     name: 'waits too long', base: 'postgres', kills: ['WAI-04'],
-    dialect: (base) => altered(base, { strategy: (real) => ({ lock: (connection, request, waitMs) => real.lock!(connection, request, waitMs + 3_500) }) }),
+    dialect: (base) => altered(base, { strategy: (real) => ({ lock: (connection, request, waitMs) => real.lock!(connection, request, waitMs + 6_000) }) }),
   },
   {
     name: 'asks again only when the wait is over', base: 'postgres', kills: ['WAI-05'],
@@ -89,7 +89,7 @@ export const grantMutants: readonly Mutant[] = [
   {
     name: 'a wait that is given up goes on in the server', base: 'postgres', kills: ['WAI-06'],
     dialect: (base) => altered(base, { strategy: (real) => ({ async lock(connection, request, waitMs) {
-      const waiting = real.lock!(connection, request, waitMs + 2_500)
+      const waiting = real.lock!(connection, request, waitMs + 10_000)
       return Promise.race([waiting, sleep<LockOutcome>(waitMs, { status: 'refused' })])
     } }) }),
   },

@@ -29,7 +29,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'ends silent sessions without saying so', base: 'postgres-oldest', kills: ['LSE-01/opposite'],
     dialect: (base) => altered(base, { connection: (real, { options }) => { setTimeout(() => real.destroy(), options.leaseMs).unref(); return {} } }),
   },
-  { name: 'has leases half as long', base: 'sqlite', kills: ['LSE-02', 'LSE-05'], dialect: (base) => altered(base, leases((leaseMs) => leaseMs / 2)) },
+  { name: 'has leases a tenth as long', base: 'sqlite', kills: ['LSE-02', 'LSE-05'], dialect: (base) => altered(base, leases((leaseMs) => leaseMs / 10)) },
   { name: 'has one lease for all', base: 'sqlite', kills: ['LSE-04'], dialect: (base) => altered(base, leases(() => 1_000)) },
   {
     name: 'frees leases with their connection', base: 'sqlite', kills: ['LSE-03', 'OWN-03'],

@@ -35,7 +35,7 @@ export const lookMutants: readonly Mutant[] = [
     name: 'takes the lock to see whether it is free', base: 'sqlite', kills: ['HLD-05'],
     dialect: (base) => altered(base, { strategy: (real) => ({ async isHeld(connection, holding) {
       const answer = await real.isHeld(connection, holding)
-      if (answer === 'free') await real.tryLock(connection, { ...holding, ownerLabel: 'asking', leaseMs: 1_000 })
+      if (answer === 'free') await real.tryLock(connection, { ...holding, ownerLabel: 'asking', leaseMs: 20_000 })
       return answer
     } }) }),
   },

@@ -8,9 +8,8 @@ const locks = createLocks({ url, leaseMs, heartbeatMs })
 const lease = await locks.acquire(name, { waitMs: 5000 })
 let events = 0
 lease.signal.addEventListener('abort', () => { events += 1 })
-say({ kind: 'held', token: lease.fencingToken ?? null, session: lease.sessionId ?? null })
 
-// User code that knows nothing of locks but its signal: in a tight chain of turns, so that it runs first after a freeze.
+// User code that knows nothing of locks but its signal: its timer is the first to be due, so that it runs first after a freeze.
 let last = performance.now()
 let woken = false
 const look = (): void => {
@@ -28,6 +27,8 @@ const look = (): void => {
     return
   }
   last = now
-  if (!woken) setImmediate(look)
+  if (!woken) setTimeout(look, 2)
 }
 look()
+// It may be frozen as soon as it has said so.
+say({ kind: 'held', token: lease.fencingToken ?? null, session: lease.sessionId ?? null })
