@@ -3,7 +3,7 @@ import { commitUnknown } from '../session/commit-error.ts'
 import type { AttemptReason } from './execution-row.ts'
 import { transition } from './execution-state.ts'
 import type { Ledger } from './ledger.ts'
-import { readBack, type Unanswered } from './read-back.ts'
+import { readBack, type ReadBack, type Unanswered } from './read-back.ts'
 
 /** The attempt a change of a running execution must name (P7). */
 export interface AttemptKey {
@@ -22,8 +22,11 @@ export type AttemptEnd =
   /** `delayMs` from the database's now. `charged: false` gives the attempt back (drain). */
   | { readonly state: 'retry'; readonly reason: AttemptReason; readonly delayMs: number; readonly charged: boolean; readonly errorCode: string; readonly errorText: string }
 
-/** `fenced`: the row has moved on under another owner or token; our write changed nothing. */
-export type FinishOutcome = 'done' | 'fenced'
+/**
+ * `cancelled`: it was to be retried, and was asked to end meanwhile: it has failed with SCHED_TASK_CANCELLED. `fenced`: the row has moved on
+ * under another owner or token; our write changed nothing.
+ */
+export type FinishOutcome = 'done' | 'cancelled' | 'fenced'
 
 export interface FinishOptions {
   /** False when the handler has not settled: its gate stays until it does. */
@@ -33,31 +36,38 @@ export interface FinishOptions {
 /** Statement F as a block of its own. A lost answer is read back before anything is called fenced. */
 export async function finishExecution(ledger: Ledger, attempt: AttemptKey, end: AttemptEnd, options: FinishOptions): Promise<FinishOutcome> {
   try {
-    const committed = await ledger.store.block('finishing an execution', async (sql) => {
-      const matched = await finishStatements(ledger, attempt, end, options, sql)
-      return { commit: matched, value: matched }
-    })
-    if (committed) return 'done'
+    const outcome = await finishBlock(ledger, attempt, end, options, 'finishing an execution')
+    if (outcome !== 'fenced') return outcome
   } catch (error) {
     if (!commitUnknown(error)) throw error
     const found = await readBack(ledger, unanswered(attempt, end))
     // Nothing of it was committed, and nobody else has touched the row: the same finish is sent once more.
-    if (found.status === 'mine-running') return await finishAgain(ledger, attempt, end, options) ? 'done' : 'fenced'
-    return found.status === 'mine-finished' ? 'done' : 'fenced'
+    return found.status === 'mine-running' ? finishBlock(ledger, attempt, end, options, 'finishing an execution again') : finishedAs(found, end)
   }
-  return (await readBack(ledger, unanswered(attempt, end))).status === 'mine-finished' ? 'done' : 'fenced'
+  return finishedAs(await readBack(ledger, unanswered(attempt, end)), end)
 }
 
-/** What to read back after this end: an execution that has ended for good keeps its owner, one that is to be retried may have a new one. */
+/** What to read back after this end: a success keeps its owner, what is to be retried, by itself or by a person, may have a new one. */
 export function unanswered({ executionId, owner, crashCount }: AttemptKey, end: AttemptEnd): Unanswered {
-  return { executionId, owner, crashCount: end.state === 'retry' ? crashCount : undefined }
+  return { executionId, owner, crashCount: end.state === 'succeeded' ? undefined : crashCount }
 }
 
-function finishAgain(ledger: Ledger, attempt: AttemptKey, end: AttemptEnd, options: FinishOptions): Promise<boolean> {
-  return ledger.store.block('finishing an execution again', async (sql) => {
-    const matched = await finishStatements(ledger, attempt, end, options, sql)
-    return { commit: matched, value: matched }
+/** What a finish whose answer was lost has come to. */
+export function finishedAs(found: ReadBack, end: AttemptEnd): FinishOutcome {
+  if (found.status !== 'mine-finished') return 'fenced'
+  return end.state === 'retry' && found.cancelled === true ? 'cancelled' : 'done'
+}
+
+function finishBlock(ledger: Ledger, attempt: AttemptKey, end: AttemptEnd, options: FinishOptions, what: string): Promise<FinishOutcome> {
+  return ledger.store.block(what, async (sql) => {
+    if (!await finishStatements(ledger, attempt, end, options, sql)) return { commit: false, value: 'fenced' }
+    return { commit: true, value: end.state === 'retry' && await isCancelled(ledger, attempt, sql) ? 'cancelled' : 'done' }
   })
+}
+
+async function isCancelled({ tables, namespace }: Ledger, { executionId }: AttemptKey, sql: SqlSession): Promise<boolean> {
+  const { rows: [row] } = await sql.run({ text: `SELECT state FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: [namespace, executionId] })
+  return row?.['state'] === 'failed'
 }
 
 /** The statements of F on a session that is inside a transaction. True when the execution was ours and has changed. */
@@ -73,10 +83,12 @@ export async function finishStatements(
   }
   const where = `WHERE namespace = ? AND execution_id = ? AND state = 'running' AND owner = ? AND fencing_token = ?`
   const key = [namespace, attempt.executionId, attempt.owner, attempt.fencingToken]
-  // A retry keeps its owner's name until the next start, so that a lost answer can be read back as ours.
+  // A retry keeps its owner's name until the next start, so that a lost answer can be read back as ours. What was asked to end is not retried, and what a person
+  // asked for stays by hand: in a paused task it would wait for resume.
   const { affected } = await sql.run(end.state === 'retry'
     ? {
-        text: `UPDATE ${tables.executions} SET state = 'retry', finished_at = ${nowMs}, due_at = ${nowMs} + ?, attempt = attempt - ?, attempt_reason = ?, error_code = ?, error_text = ? ${where}`,
+        text: `UPDATE ${tables.executions} SET state = CASE WHEN cancel_requested_at IS NULL THEN 'retry' ELSE 'failed' END, finished_at = ${nowMs}, due_at = ${nowMs} + ?, attempt = attempt - ?, attempt_reason = CASE WHEN attempt_reason = 'manual' THEN 'manual' ELSE ? END,
+ error_code = CASE WHEN cancel_requested_at IS NULL THEN ? ELSE 'SCHED_TASK_CANCELLED' END, error_text = ? ${where}`,
         params: [Math.round(end.delayMs), end.charged ? 0 : 1, end.reason, end.errorCode, errorText(end.errorText), ...key],
       }
     : {

@@ -16,7 +16,10 @@ export interface ExecutionRecord {
   readonly finishedAt: number | null
   readonly errorCode: string | null
   readonly errorText: string | null
-  /** A range record stands for `missedCount` fire times from `missedFrom` to `fireTime`. */
+  /**
+   * A range record stands for `missedCount` fire times from `missedFrom` to `fireTime`: at least so many when they are more than half a
+   * million of a cron expression. Retried by hand, its state is that of the last of them; the others stay missed.
+   */
   readonly missedFrom: number | null
   readonly missedCount: number | null
 }
@@ -24,7 +27,7 @@ export interface ExecutionRecord {
 export interface ExecutionFilter {
   readonly task?: string
   readonly state?: ExecutionState
-  /** At most so many, newest first. Default 100. */
+  /** At most so many, newest first: 1 to 10,000. Default 100. */
   readonly limit?: number
   /** The last record of the page before. */
   readonly after?: Pick<ExecutionRecord, 'fireTime' | 'executionId'>
@@ -47,16 +50,34 @@ export async function listExecutions({ tables, sql, store, namespace }: Ledger, 
   return rows.map(toRecord)
 }
 
-/** The record that answers for a fire time: its own row, else the range record that covers it. */
-export async function recordOf({ tables, store, namespace }: Ledger, task: string, fireTime: number): Promise<ExecutionRecord | undefined> {
-  const { rows: [own] } = await store.run('looking for a slot', {
-    text: `SELECT ${columns} FROM ${tables.executions} WHERE namespace = ? AND task_name = ? AND fire_time = ? AND slot_key = 'cron'`, params: [namespace, task, fireTime],
+export async function recordById({ tables, store, namespace }: Ledger, executionId: string): Promise<ExecutionRecord | undefined> {
+  const { rows: [row] } = await store.run('looking for an execution', {
+    text: `SELECT ${columns} FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: [namespace, executionId],
   })
-  if (own !== undefined) return toRecord(own)
+  return row === undefined ? undefined : toRecord(row)
+}
+
+/** A record that answers for a fire time. */
+export interface FoundRecord {
+  readonly record: ExecutionRecord
+  /** A person has had it retried: its next or its latest attempt. */
+  readonly retriedByHand: boolean
+  /** False where it depends on the schedule whether it answers: a range of missed fire times covers other instants as well. */
+  answersAlways(definitionHash: string | undefined): boolean
+}
+
+/** The record that answers for a fire time: its own row, else one that was made by hand at that very moment, else the range record that covers it. */
+export async function recordOf({ tables, store, namespace }: Ledger, task: string, fireTime: number): Promise<FoundRecord | undefined> {
+  const { rows } = await store.run('looking for a slot', {
+    text: `SELECT ${columns}, slot_key, attempt_reason FROM ${tables.executions} WHERE namespace = ? AND task_name = ? AND fire_time = ?`, params: [namespace, task, fireTime],
+  })
+  const own = rows.find((row) => row['slot_key'] === 'cron') ?? rows[0]
+  if (own !== undefined) return { record: toRecord(own), retriedByHand: own['attempt_reason'] === 'manual', answersAlways: () => true }
   const { rows: [range] } = await store.run('looking for a range record', {
-    text: `SELECT ${columns} FROM ${tables.executions} WHERE namespace = ? AND task_name = ? AND missed_from <= ? AND fire_time >= ?`, params: [namespace, task, fireTime, fireTime],
+    text: `SELECT ${columns}, definition_hash, attempt_reason FROM ${tables.executions} WHERE namespace = ? AND task_name = ? AND missed_from <= ? AND fire_time >= ?`, params: [namespace, task, fireTime, fireTime],
   })
-  return range === undefined ? undefined : toRecord(range)
+  // Of another definition it is not known what it covers.
+  return range === undefined ? undefined : { record: toRecord(range), retriedByHand: range['attempt_reason'] === 'manual', answersAlways: (definitionHash) => range['definition_hash'] !== definitionHash }
 }
 
 function toRecord(row: SqlRow): ExecutionRecord {

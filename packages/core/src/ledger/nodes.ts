@@ -11,6 +11,9 @@ export interface NodeRegistration {
   readonly versions: string
 }
 
+/** The version of the time zone data among the versions of a node. */
+export function zoneDataOf(versions: string): string { return (JSON.parse(versions) as { readonly tzdata?: string }).tzdata ?? 'unknown' }
+
 type Texts = Pick<Ledger, 'tables' | 'sql' | 'namespace'>
 
 /** Puts the node into the ledger, alive for one lease from now. */

@@ -3,13 +3,14 @@ import type { Ledger } from './ledger.ts'
 
 export type ReadBack =
   | { readonly status: 'mine-running'; readonly fencingToken: number; readonly attempt: number; readonly crashCount: number; readonly dbNow: number }
-  | { readonly status: 'mine-finished' }
+  /** `cancelled`: it ended for good because it was asked to. */
+  | { readonly status: 'mine-finished'; readonly cancelled?: boolean }
   /** Still pending, or due for a retry, under nobody: our transaction was not committed. */
   | { readonly status: 'untouched' }
   /** The execution has moved on under another owner, or is gone. */
   | { readonly status: 'fenced' }
 
-/** The attempt whose transaction had no answer. With `crashCount` (as it was when the attempt began) the end of a retry is told too. */
+/** The attempt whose transaction had no answer. With `crashCount` (as it was when the attempt began) an end is told too that others have gone on from. */
 export interface Unanswered { readonly executionId: string; readonly owner: string; readonly crashCount?: number | undefined }
 
 /**
@@ -21,7 +22,7 @@ export function readBack({ tables, store, namespace, sql: { nowMs } }: Ledger, a
   return store.block('reading an execution back', async (sql) => {
     await sql.run({ text: `UPDATE ${tables.executions} SET due_at = due_at WHERE namespace = ? AND execution_id = ?`, params: key })
     const { rows: [row] } = await sql.run({
-      text: `SELECT state, owner, fencing_token, attempt, crash_count, ${nowMs} AS db_now FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: key,
+      text: `SELECT state, owner, fencing_token, attempt, crash_count, error_code, ${nowMs} AS db_now FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: key,
     })
     return { commit: false, value: row === undefined ? { status: 'fenced' } : judge(row, attempt.owner, attempt.crashCount) }
   })
@@ -29,10 +30,10 @@ export function readBack({ tables, store, namespace, sql: { nowMs } }: Ledger, a
 
 function judge(row: SqlRow, owner: string, crashCount: number | undefined): ReadBack {
   if (row['owner'] === owner) {
-    if (row['state'] !== 'running') return { status: 'mine-finished' }
+    if (row['state'] !== 'running') return { status: 'mine-finished', ...(row['state'] === 'failed' && row['error_code'] === 'SCHED_TASK_CANCELLED' ? { cancelled: true } : {}) }
     return { status: 'mine-running', fencingToken: row['fencing_token'] as number, attempt: row['attempt'] as number, crashCount: row['crash_count'] as number, dbNow: row['db_now'] as number }
   }
-  // After a retry of ours the next attempt may have begun already. Only its owner ends a running attempt, or a sweep, which raises the crash count.
+  // After an end of ours the next attempt may have begun already. Only its owner ends a running attempt, or a sweep, which raises the crash count.
   if (crashCount !== undefined && row['crash_count'] === crashCount) return { status: 'mine-finished' }
   return { status: row['state'] === 'pending' || row['state'] === 'retry' ? 'untouched' : 'fenced' }
 }

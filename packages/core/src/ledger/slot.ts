@@ -1,6 +1,7 @@
 import { errorClassOf } from '../session/classified-error.ts'
 import type { SlotInsert } from '../spi/store-dialect.ts'
 import type { Statement } from '../spi/sql-session.ts'
+import { slotColumns } from './execution-row.ts'
 import type { Ledger } from './ledger.ts'
 
 /** `taken`: another node has this fire time. `ineligible`: the task is not active, another definition rules, or the claim window is shut. */
@@ -8,14 +9,22 @@ export type SlotOutcome = { readonly status: 'won' } | { readonly status: 'taken
 
 /**
  * Statement N: one insert that owns a fire time, guarded by the task's state and definition and by the database's clock, so that
- * a node with a wrong clock can neither run early nor poison the ledger. Safe to repeat with the same id after a lost answer.
+ * a node with a wrong clock can neither run early nor poison the ledger. A loser ends here, after one statement. A lost answer is
+ * asked for by repeating it with the same id.
  */
 export async function insertSlot(ledger: Ledger, slot: Omit<SlotInsert, 'namespace'>): Promise<SlotOutcome> {
   const full: SlotInsert = { ...slot, namespace: ledger.namespace }
-  const override = ledger.overrides.slot?.(ledger.tables, full)
-  const outcome = override === undefined ? await insertPortably(ledger, full) : await insertAtOnce(ledger, override)
-  if (outcome.status !== 'taken') return outcome
-  return await isMine(ledger, full) ? { status: 'won' } : outcome
+  const insert = (): Promise<SlotOutcome> => {
+    const override = ledger.overrides.slot?.(ledger.tables, full)
+    return override === undefined ? insertPortably(ledger, full) : insertAtOnce(ledger, override)
+  }
+  try {
+    return await insert()
+  } catch (error) {
+    if (errorClassOf(error) !== 'connection-lost') throw error
+  }
+  const outcome = await insert()
+  return outcome.status === 'taken' && await isMine(ledger, full) ? { status: 'won' } : outcome
 }
 
 async function insertAtOnce(ledger: Ledger, statement: Statement): Promise<SlotOutcome> {
@@ -40,14 +49,14 @@ async function insertPortably(ledger: Ledger, slot: SlotInsert): Promise<SlotOut
 /** The portable text of statement N. A losing insert is a duplicate key; guards that do not hold insert nothing. */
 function slotStatement({ tables, sql }: Ledger, slot: SlotInsert): Statement {
   return {
-    text: `INSERT INTO ${tables.executions} (namespace, execution_id, task_name, fire_time, slot_key, state, origin, attempt, crash_count, due_at, created_at, definition_hash)
+    text: `INSERT INTO ${tables.executions} (${slotColumns})
  SELECT namespace, ?, task_name, ?, 'cron', 'pending', 'scheduled', 0, 0, ?, ${sql.nowMs}, definition_hash FROM ${tables.tasks}
  WHERE namespace = ? AND task_name = ? AND state = 'active' AND definition_hash = ? AND armed_from < ? AND ? BETWEEN ${sql.nowMs} - ? AND ${sql.nowMs} + ?`,
     params: [slot.executionId, slot.fireTime, slot.dueAt, slot.namespace, slot.taskName, slot.definitionHash, slot.fireTime, slot.fireTime, slot.maxClaimAgeMs, slot.toleranceMs],
   }
 }
 
-/** A repeat of our own insert whose answer was lost meets its own row. */
+/** The insert whose answer was lost was done. */
 async function isMine({ tables, store, namespace }: Ledger, slot: SlotInsert): Promise<boolean> {
   const { rows } = await store.run('reading a slot back', {
     text: `SELECT execution_id FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: [namespace, slot.executionId],
@@ -55,10 +64,10 @@ async function isMine({ tables, store, namespace }: Ledger, slot: SlotInsert): P
   return rows.length === 1
 }
 
-/** A slot that did not run says why: pending → skipped. False when it has moved on meanwhile. */
-export async function skipSlot({ tables, sql, store, namespace }: Ledger, executionId: string, reason: { code: string; text: string }): Promise<boolean> {
-  const { affected } = await store.run('recording a skipped slot', {
-    text: `UPDATE ${tables.executions} SET state = 'skipped', finished_at = ${sql.nowMs}, error_code = ?, error_text = ? WHERE namespace = ? AND execution_id = ? AND state = 'pending'`,
+/** A slot that did not run says why: pending → skipped, or missed. False when it has moved on meanwhile. */
+export async function skipSlot({ tables, sql, store, namespace }: Ledger, executionId: string, reason: { code: string; text: string }, state: 'skipped' | 'missed' = 'skipped'): Promise<boolean> {
+  const { affected } = await store.run(`recording a ${state} slot`, {
+    text: `UPDATE ${tables.executions} SET state = '${state}', finished_at = ${sql.nowMs}, error_code = ?, error_text = ? WHERE namespace = ? AND execution_id = ? AND state = 'pending'`,
     params: [reason.code, reason.text, namespace, executionId],
   })
   return affected === 1

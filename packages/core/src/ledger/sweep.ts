@@ -1,6 +1,7 @@
-import { errorClassOf } from '../session/classified-error.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { SqlRow, SqlSession, Statement } from '../spi/sql-session.ts'
 import type { Ledger } from './ledger.ts'
+import { unlessLocked } from './locked-rows.ts'
 
 /** What a sweep found and did. */
 export interface SweepReport {
@@ -17,7 +18,9 @@ export interface Recovered {
   readonly fireTime: number
   readonly state: 'retry' | 'failed'
   readonly crashCount: number
-  /** The task waits for a person now. */
+  /** As in the ledger: why it failed, or why it is to be tried again. */
+  readonly errorCode: ErrorCode
+  /** This recovery made the task wait for a person. */
   readonly stalled: boolean
 }
 
@@ -51,16 +54,6 @@ export async function sweep(ledger: Ledger, request: SweepRequest): Promise<Swee
   return { dead, recovered, blocked }
 }
 
-/** A row-lock timeout is an answer here: somebody's open transaction holds the row. */
-async function unlessLocked<T>(work: () => Promise<T>): Promise<T | 'locked'> {
-  try {
-    return await work()
-  } catch (error) {
-    if (errorClassOf(error) === 'lock-timeout') return 'locked'
-    throw error
-  }
-}
-
 /** R1 */
 async function declareDead({ tables, sql: { nowMs, readHint }, namespace, store }: Ledger, blocked: string[]): Promise<string[]> {
   const { rows } = await store.run('looking for lapsed nodes', {
@@ -85,7 +78,7 @@ async function declareDead({ tables, sql: { nowMs, readHint }, namespace, store 
 /** Rows of nodes that are not alive (R2), and rows of this node that it knows nothing of (R3: the answer to a start was lost). */
 async function orphanedExecutions({ tables, sql: { readHint }, namespace, store }: Ledger, { nodeId, owners }: SweepRequest): Promise<readonly SqlRow[]> {
   const { rows } = await store.run('looking for orphaned executions', {
-    text: `SELECT e.execution_id, e.task_name, e.fire_time, e.owner, e.fencing_token, e.crash_count, e.node_id, t.spec
+    text: `SELECT e.execution_id, e.task_name, e.fire_time, e.owner, e.fencing_token, e.crash_count, e.node_id, t.spec, t.state AS task_state, t.state_reason
  FROM ${tables.executions} e${readHint} LEFT JOIN ${tables.tasks} t${readHint} ON t.namespace = e.namespace AND t.task_name = e.task_name
  WHERE e.namespace = ? AND e.state = 'running'
  AND (e.node_id = ? OR NOT EXISTS (SELECT 1 FROM ${tables.nodes} n${readHint} WHERE n.namespace = e.namespace AND n.node_id = e.node_id AND n.state = 'alive'))`,
@@ -96,32 +89,41 @@ async function orphanedExecutions({ tables, sql: { readHint }, namespace, store 
   return rows.filter((row) => row['node_id'] !== nodeId || !mine.has(row['owner'] as string))
 }
 
-/** R2, R3: the gate by its owner, then the row by id, owner, token and state. */
+/** R2, R3: the gate by its owner, then the row by id, owner, token and state. What was asked to end is not run again; what a person asked for stays by hand. */
 function recover(ledger: Ledger, { rule, nodeId }: SweepRequest, row: SqlRow): Promise<Recovered | null> {
   const { tables, sql: { nowMs }, namespace, store } = ledger
   const { recover: again, stall, maxCrashes } = rule(row['spec'] as string | null)
+  const [executionId, taskName] = [row['execution_id'] as string, row['task_name'] as string]
   const crashCount = (row['crash_count'] as number) + 1
   const poison = crashCount >= maxCrashes
   const state = again && !poison ? 'retry' : 'failed'
-  const errorCode = poison && again ? 'SCHED_TASK_POISON' : 'SCHED_LEASE_LOST'
+  const code = poison && again ? 'SCHED_TASK_POISON' : 'SCHED_LEASE_LOST'
   const errorText = `the node that ran it died or lost its lease (crash ${crashCount} of at most ${maxCrashes}).`
   return store.block('recovering an execution', async (sql) => {
-    await freeGateStatement(ledger, row['task_name'] as string, row['owner'] as string, sql)
+    await freeGateStatement(ledger, taskName, row['owner'] as string, sql)
     const notAlive = nodeNotAlive(ledger, row['node_id'] as string, nodeId)
     const { affected } = await sql.run({
-      text: `UPDATE ${tables.executions} SET state = ?, crash_count = ?, attempt_reason = 'recovered', owner = NULL, node_id = NULL, due_at = ${nowMs}, finished_at = ${nowMs}, error_code = ?, error_text = ?
+      text: `UPDATE ${tables.executions} SET state = CASE WHEN cancel_requested_at IS NULL THEN ? ELSE 'failed' END, crash_count = ?, attempt_reason = CASE WHEN attempt_reason = 'manual' THEN 'manual' ELSE 'recovered' END, owner = NULL, node_id = NULL,
+ due_at = ${nowMs}, finished_at = ${nowMs}, error_code = CASE WHEN cancel_requested_at IS NULL THEN ? ELSE 'SCHED_TASK_CANCELLED' END, error_text = ?
  WHERE namespace = ? AND execution_id = ? AND state = 'running' AND owner = ? AND fencing_token = ?${notAlive.text}`,
-      params: [state, crashCount, errorCode, errorText, namespace, row['execution_id'] as string, row['owner'] as string, row['fencing_token'] as number, ...notAlive.params],
+      params: [state, crashCount, code, errorText, namespace, executionId, row['owner'] as string, row['fencing_token'] as number, ...notAlive.params],
     })
-    if (affected === 1 && stall) {
-      await sql.run({
-        text: `UPDATE ${tables.tasks} SET state = 'stalled', state_reason = ? WHERE namespace = ? AND task_name = ? AND state = 'active'`,
-        params: [`execution ${row['execution_id'] as string}: ${errorText}`, namespace, row['task_name'] as string],
-      })
-    }
-    const done: Recovered = { executionId: row['execution_id'] as string, taskName: row['task_name'] as string, fireTime: row['fire_time'] as number, state, crashCount, stalled: stall }
-    return { commit: affected === 1, value: affected === 1 ? done : null }
+    if (affected === 0) return { commit: false, value: null }
+    // A cancellation may have come since the row was seen.
+    const { rows: [now] } = await sql.run({ text: `SELECT state, error_code FROM ${tables.executions} WHERE namespace = ? AND execution_id = ?`, params: [namespace, executionId] })
+    const stalled = stall && await stallStatement(ledger, row, `execution ${executionId}: ${errorText}`, sql)
+    return { commit: true, value: { executionId, taskName, fireTime: row['fire_time'] as number, state: now?.['state'] as Recovered['state'], crashCount, errorCode: now?.['error_code'] as ErrorCode, stalled } }
   }, { answer: 'lock-timeout' })
+}
+
+/** A crash in a paused task is to be looked at as well; its own reason is kept. True when the task did not wait for a person before. */
+async function stallStatement({ tables, namespace }: Ledger, row: SqlRow, why: string, sql: SqlSession): Promise<boolean> {
+  const reason = row['task_state'] === 'paused' ? `${why} It was paused before: ${String(row['state_reason'])}` : why
+  const { affected } = await sql.run({
+    text: `UPDATE ${tables.tasks} SET state = 'stalled', state_reason = ? WHERE namespace = ? AND task_name = ? AND state IN ('active', 'paused')`,
+    params: [reason, namespace, row['task_name'] as string],
+  })
+  return affected === 1
 }
 
 /**

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { errorClassOf } from '../session/classified-error.ts'
 import type { SqlRow, SqlSession, Statement } from '../spi/sql-session.ts'
+import { createTasks } from './create-tasks.ts'
 import type { Ledger } from './ledger.ts'
 import { putMeta } from './migrate.ts'
+import { redefine } from './redefine.ts'
 import { retireRemoved } from './retire.ts'
+import { highestRevision, raiseRevisions } from './revisions.ts'
+import { lockTask, type ScheduleReader } from './stored-task.ts'
+import { lookingAgain } from './write-off.ts'
 
 export interface TaskRegistration {
   readonly taskName: string
@@ -11,10 +16,17 @@ export interface TaskRegistration {
   readonly definitionHash: (override: string | null) => string
   /** The definition as JSON: what other nodes need to know of a task whose code they do not have. */
   readonly spec: string
+  /** What becomes of the fire times of a definition that this one replaces depends on its schedule. */
+  readonly readSchedule: ScheduleReader
 }
 
 /** A node, as a carrier of definitions. */
-export interface Carrier { readonly nodeId: string; readonly revision: number }
+export interface Carrier {
+  readonly nodeId: string
+  readonly revision: number
+  /** A later life of a node that has registered before: no later boot. */
+  readonly again?: boolean
+}
 
 export interface TaskRow {
   readonly taskName: string
@@ -23,10 +35,12 @@ export interface TaskRow {
   readonly state: 'active' | 'paused' | 'stalled' | 'retired'
   readonly stateReason: string | null
   readonly armedFrom: number
-  readonly spec: string
   /** A schedule set at run time, as JSON; it survives deployments until it is cleared. */
   readonly override: string | null
 }
+
+/** With what only a person asks for: thousands of rows are read without it. */
+export interface TaskWithSpec extends TaskRow { readonly spec: string }
 
 /** `superseded`: a higher revision rules, carried by a live node; this one does not claim. */
 export type RegistrationOutcome = 'current' | 'created' | 'replaced' | 'superseded'
@@ -38,38 +52,57 @@ export async function readTasks({ tables, store, namespace }: Ledger): Promise<M
   return new Map(rows.map((row) => [row['task_name'] as string, toTaskRow(row)]))
 }
 
-export async function readTask({ tables, store, namespace }: Ledger, taskName: string): Promise<TaskRow | undefined> {
+export async function readTask({ tables, store, namespace }: Ledger, taskName: string): Promise<TaskWithSpec | undefined> {
   const { rows: [row] } = await store.run('reading a task', {
-    text: `SELECT ${taskColumns} FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?`, params: [namespace, taskName],
+    text: `SELECT ${taskColumns}, spec FROM ${tables.tasks} WHERE namespace = ? AND task_name = ?`, params: [namespace, taskName],
   })
-  return row === undefined ? undefined : toTaskRow(row)
+  return row === undefined ? undefined : { ...toTaskRow(row), spec: row['spec'] as string }
 }
 
-const taskColumns = 'task_name, definition_hash, revision, state, state_reason, armed_from, spec, override_spec'
+const taskColumns = 'task_name, definition_hash, revision, state, state_reason, armed_from, override_spec'
 
 function toTaskRow(row: SqlRow): TaskRow {
   return {
     taskName: row['task_name'] as string, definitionHash: row['definition_hash'] as string, revision: row['revision'] as number, state: row['state'] as TaskRow['state'],
-    stateReason: row['state_reason'] as string | null, armedFrom: row['armed_from'] as number, spec: row['spec'] as string, override: row['override_spec'] as string | null,
+    stateReason: row['state_reason'] as string | null, armedFrom: row['armed_from'] as number, override: row['override_spec'] as string | null,
   }
 }
 
 /**
- * Stores the definitions of this boot. A hash has no order: the higher `revision` rules, else the later boot; a stored revision
- * that no live node carries any more is replaced. A new or changed task has missed nothing before now (`armed_from`).
+ * Stores the definitions of this boot. A hash has no order: the higher `revision` rules, else the later boot; what no live node carries
+ * any more is replaced, tombstones too. A new task, or one with a changed schedule, has missed nothing before now (`armed_from`).
  */
 export async function registerTasks(ledger: Ledger, tasks: readonly TaskRegistration[], node: Carrier): Promise<Map<string, RegistrationOutcome>> {
   await touchRegistry(ledger, 'create')
-  const stored = await readTasks(ledger)
+  let stored = await readTasks(ledger)
+  const missing = tasks.filter(({ taskName }) => !stored.has(taskName))
+  const created = await createTasks(ledger, missing, node)
+  if (created.size < missing.length) stored = await readTasks(ledger)
   const outcomes = new Map<string, RegistrationOutcome>()
+  const outranked = [...stored.values()].some((row) => outranks(row, node))
+  const ruling = outranked ? await highestRevision(ledger, node) : -1
+  const raised: TaskRow[] = []
   for (const task of tasks) {
-    const row = stored.get(task.taskName)
-    const same = row !== undefined && row.state !== 'retired' && row.definitionHash === task.definitionHash(row.override) && row.revision >= node.revision
-    outcomes.set(task.taskName, same ? 'current' : await registerTask(ledger, task, node))
+    const { taskName } = task
+    const row = stored.get(taskName)
+    // Most of a large schedule is known without a statement: unchanged, or another's.
+    if (created.has(taskName)) outcomes.set(taskName, 'created')
+    else if (row !== undefined && row.state !== 'retired' && row.definitionHash === task.definitionHash(row.override)) {
+      if (row.revision < node.revision) raised.push(row)
+      outcomes.set(taskName, 'current')
+    } else if (row !== undefined && outranks(row, node) && ruling >= row.revision) outcomes.set(taskName, 'superseded')
+    else outcomes.set(taskName, await registerTask(ledger, task, node))
   }
+  await raiseRevisions(ledger, raised, node)
   const retired = await retireRemoved(ledger, stored, new Set(outcomes.keys()), node)
-  if (retired.length > 0 || [...outcomes.values()].some((outcome) => outcome === 'created' || outcome === 'replaced')) await touchRegistry(ledger, 'change')
+  if (retired.length > 0 || [...outcomes.values()].includes('created')) await touchRegistry(ledger, 'change')
   return outcomes
+}
+
+/** Whether the row rules over this node's definition as long as a live node of its revision stands behind it. */
+function outranks(row: Pick<TaskRow, 'revision' | 'state'>, node: Carrier): boolean {
+  if (node.revision < row.revision) return true
+  return node.revision === row.revision && (row.state === 'retired' || node.again === true)
 }
 
 async function registerTask(ledger: Ledger, task: TaskRegistration, node: Carrier): Promise<RegistrationOutcome> {
@@ -84,34 +117,25 @@ async function registerTask(ledger: Ledger, task: TaskRegistration, node: Carrie
   } catch (error) {
     if (errorClassOf(error) !== 'duplicate-key') throw error
   }
-  return store.block('changing a task', async (sql) => {
+  return lookingAgain(() => store.block('changing a task', async (sql) => {
     const value = await changeTask(ledger, task, node, sql)
     return { commit: true, value }
-  })
+  }))
 }
 
 async function changeTask(ledger: Ledger, task: TaskRegistration, node: Carrier, sql: SqlSession): Promise<RegistrationOutcome> {
-  const { tables, sql: { nowMs, lockRow, lockHint = '' }, namespace } = ledger
-  const { rows: [row] } = await sql.run({ text: `SELECT definition_hash, revision, state, override_spec FROM ${tables.tasks}${lockHint} WHERE namespace = ? AND task_name = ?${lockRow}`, params: [namespace, task.taskName] })
-  const revision = row?.['revision'] as number
-  const key = [namespace, task.taskName]
-  const definitionHash = task.definitionHash(row?.['override_spec'] as string | null)
-  // A tombstone is lifted by a higher revision only: the one that set it does not have the task.
-  if (row?.['state'] === 'retired' && node.revision <= revision) return 'superseded'
-  if (row?.['definition_hash'] === definitionHash && row['state'] !== 'retired') {
-    if (node.revision > revision) await sql.run({ text: `UPDATE ${tables.tasks} SET revision = ? WHERE namespace = ? AND task_name = ?`, params: [node.revision, ...key] })
+  const { tables, namespace } = ledger
+  const row = await lockTask(ledger, task.taskName, sql)
+  // Deleted a moment ago, behind the ledger's back: the next reload finds it missing.
+  if (row === undefined) return 'superseded'
+  if (row.definitionHash === task.definitionHash(row.override) && row.state !== 'retired') {
+    if (node.revision > row.revision) await sql.run({ text: `UPDATE ${tables.tasks} SET revision = ? WHERE namespace = ? AND task_name = ?`, params: [node.revision, namespace, task.taskName] })
     return 'current'
   }
-  if (node.revision < revision) {
-    const { rows } = await sql.run({
-      text: `SELECT node_id FROM ${tables.nodes} WHERE namespace = ? AND state = 'alive' AND lease_until > ${nowMs} AND revision >= ? AND node_id <> ?`, params: [namespace, revision, node.nodeId],
-    })
-    if (rows.length > 0) return 'superseded'
-  }
-  await sql.run({
-    text: `UPDATE ${tables.tasks} SET definition_hash = ?, spec = ?, revision = ?, defined_by = ?, armed_from = ${nowMs}, state = CASE WHEN state = 'retired' THEN 'active' ELSE state END WHERE namespace = ? AND task_name = ?`,
-    params: [definitionHash, task.spec, node.revision, node.nodeId, ...key],
-  })
+  // A tombstone too gives way when no live node of its revision is left: the deployment that set it was rolled back.
+  if (outranks(row, node) && await highestRevision(ledger, node, sql) >= row.revision) return 'superseded'
+  await redefine(ledger, row, task, node, sql)
+  await sql.run(registryChange(ledger))
   return 'replaced'
 }
 

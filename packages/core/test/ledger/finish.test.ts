@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { clearGate, finishExecution, type AttemptEnd, type AttemptKey } from '../../src/ledger/finish.ts'
+import { cancelExecution } from '../../src/ledger/operate.ts'
 import { readBack } from '../../src/ledger/read-back.ts'
 import { Scene } from './scene.ts'
 import { describeStores } from './store-ground.ts'
@@ -61,6 +62,25 @@ describeStores('finish (statement F) and read-back', (ground) => {
     const key = await running(scene)
     await finishExecution(scene.ledger, key, { ...retry, reason: 'interrupted', delayMs: 0, charged: false, errorCode: 'SCHED_TASK_INTERRUPTED' }, { clearGate: true })
     expect(await scene.execution(key.executionId)).toMatchObject({ state: 'retry', attempt: 0, attempt_reason: 'interrupted' })
+  })
+
+  it.each(['interrupted', 'lock-lost', 'retry'] as const)('P6: what a person asked for stays by hand when it is retried (%s)', async (reason) => {
+    const scene = new Scene(ground())
+    const key = await running(scene)
+    await scene.query(`UPDATE ${scene.ledger.tables.executions} SET attempt_reason = 'manual' WHERE execution_id = ?`, [key.executionId])
+    expect(await finishExecution(scene.ledger, key, { ...retry, reason }, { clearGate: true })).toBe('done')
+    expect(await scene.execution(key.executionId)).toMatchObject({ state: 'retry', attempt_reason: 'manual' })
+  })
+
+  it('P6: what was asked to end is not retried: the retry of an attempt ends as cancelled', async () => {
+    const scene = new Scene(ground())
+    const key = await running(scene)
+    expect(await cancelExecution(scene.neighbour(), key.executionId, 'enough.')).toBe('requested')
+    expect(await finishExecution(scene.ledger, key, retry, { clearGate: true })).toBe('cancelled')
+    expect(await scene.execution(key.executionId)).toMatchObject({ state: 'failed', error_code: 'SCHED_TASK_CANCELLED', error_text: 'no paper', attempt: 1 })
+    expect(await scene.task()).toMatchObject({ gate_owner: null })
+    // Its answer was lost: read back, it says the same.
+    expect(await finishExecution(scene.ledger, key, retry, { clearGate: true })).toBe('cancelled')
   })
 
   it('P2: the gate of a handler that has not settled stays, and is cleared by its owner only', async () => {

@@ -26,7 +26,7 @@ describeEmptyStores('migration', (open: () => Promise<EmptyStore>) => {
     await Promise.all(children.map((child) => child.line(({ kind }) => kind === 'ready', 60_000)))
     for (const child of children) child.send('go')
     // All within the time of two migration leases: nobody waits for the lease of one that has finished.
-    await Promise.all(children.map((child) => child.line(({ kind }) => kind === 'migrated', 30_000)))
+    await Promise.all(children.map((child) => child.line(({ kind }) => kind === 'migrated', 60_000)))
     expect(await Promise.all(children.map((child) => child.exited))).toEqual(children.map(() => ({ code: 0, signal: null })))
     expect(await meta(on)).toEqual({ schema_version: String(schemaVersion), min_reader: '1' })
     await requireSchema(on.migration())

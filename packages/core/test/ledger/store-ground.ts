@@ -1,10 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describeServer, freshDatabase } from '@sched-dev/databases'
-import { sqlite } from '@sched/dialect-locktable/sqlite'
-import { postgres } from '@sched/dialect-postgres'
-import { afterAll, beforeAll, describe } from 'vitest'
+import { describeServer, freshDatabase, type ServerName } from '@sched-dev/databases'
+import { afterAll, beforeAll, describe, onTestFinished, TestRunner } from 'vitest'
 import { migrate, type MigrationContext } from '../../src/ledger/migrate.ts'
 import { tableNames } from '../../src/ledger/tables.ts'
 import { StoreSession } from '../../src/session/store-session.ts'
@@ -12,10 +10,14 @@ import type { Dialect } from '../../src/spi/dialect.ts'
 import type { SqlSession } from '../../src/spi/sql-session.ts'
 import type { StoreDialect, Tables } from '../../src/spi/store-dialect.ts'
 import { systemClock } from '../../src/time/clock.ts'
+import { connector, type Product } from './connector.ts'
+
+/** The server whose empty databases stand for a product. */
+export const serverOf: Readonly<Record<Exclude<Product, 'SQLite'>, ServerName>> = { PostgreSQL: 'postgres', MySQL: 'mysql', MariaDB: 'mariadb' }
 
 /** An empty database of a test's own, and how to reach it. */
 export interface EmptyStore {
-  readonly product: 'SQLite' | 'PostgreSQL'
+  readonly product: Product
   /** What a child process needs: a file, or a URL. */
   readonly address: string
   connect(): Dialect
@@ -24,7 +26,7 @@ export interface EmptyStore {
 
 export interface SessionLimits { readonly callMs?: number; readonly statementMs?: number; readonly rowLockMs?: number }
 
-/** Sessions of the kind the executor opens, on one database. Ended together. */
+/** Sessions of the kind the executor opens, on one database. Ended with their test, or together. */
 export class StoreGround {
   readonly store: EmptyStore
   readonly dialect: Dialect
@@ -39,13 +41,15 @@ export class StoreGround {
 
   get storeDialect(): StoreDialect { return this.dialect.store as StoreDialect }
 
-  session(label: string, { callMs = 5_000, statementMs = 4_000, rowLockMs = 150 }: SessionLimits = {}, dialect: Dialect = this.dialect): StoreSession {
+  session(label: string, { callMs = 15_000, statementMs = 12_000, rowLockMs = 150 }: SessionLimits = {}, dialect: Dialect = this.dialect): StoreSession {
     const store = dialect.store as StoreDialect
     const session = new StoreSession<SqlSession>({
       clock: systemClock, random: Math.random, label, callMs, sharedSessions: false, sql: (raw) => raw, classify: (error) => store.classify(error),
       open: (signal) => store.open('store', { signal, leaseMs: 10_000, label: `sched:ledger:${label}`, tables: this.tables, statementMs, rowLockMs, sharedSessions: false }),
     })
     this.#sessions.push(session)
+    // Not with the file: hundreds would add up, and the server has connections for those of three files.
+    if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => { session.close() })
     return session
   }
 
@@ -63,18 +67,25 @@ export class StoreGround {
 export async function emptySqlite(): Promise<EmptyStore> {
   const directory = mkdtempSync(join(tmpdir(), 'sched-ledger-'))
   const file = join(directory, 'ledger.db')
-  return { product: 'SQLite', address: file, connect: () => sqlite({ file }), end: async () => { rmSync(directory, { recursive: true, force: true }) } }
+  const connect = await connector('SQLite')
+  return { product: 'SQLite', address: file, connect: () => connect(file), end: async () => { rmSync(directory, { recursive: true, force: true }) } }
 }
 
-export async function emptyPostgres(serverUrl: string): Promise<EmptyStore> {
+/** An empty database on this server. */
+export async function emptyStore(product: Exclude<Product, 'SQLite'>, serverUrl: string): Promise<EmptyStore> {
+  const connect = await connector(product)
   const database = await freshDatabase(serverUrl)
-  return { product: 'PostgreSQL', address: database.url, connect: () => postgres({ url: database.url }), end: () => database.drop() }
+  return { product, address: database.url, connect: () => connect(database.url), end: () => database.drop() }
 }
+
+export function emptyPostgres(serverUrl: string): Promise<EmptyStore> { return emptyStore('PostgreSQL', serverUrl) }
 
 /** A suite on an empty database of each kind. */
 export function describeEmptyStores(title: string, define: (open: () => Promise<EmptyStore>) => void): void {
   describe(`${title}, on SQLite`, () => { define(emptySqlite) })
-  describe(title, () => { describeServer('postgres', ({ url }) => { define(() => emptyPostgres(url)) }) })
+  describe(title, () => {
+    for (const [product, name] of Object.entries(serverOf)) describeServer(name, ({ url }) => { define(() => emptyStore(product as keyof typeof serverOf, url)) })
+  })
 }
 
 /** A suite on each kind of store, its tables made. Tests take a namespace each, so they share one database. */

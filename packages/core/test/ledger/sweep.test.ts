@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { cancelExecution } from '../../src/ledger/operate.ts'
 import { sweep, type RecoveryRule, type SweepRequest } from '../../src/ledger/sweep.ts'
 import { startExecution } from '../../src/ledger/start.ts'
 import type { StoreSession } from '../../src/session/store-session.ts'
@@ -43,6 +44,15 @@ describeStores('sweep (statement W)', (ground) => {
     expect(row['due_at']).toBeGreaterThanOrEqual(before)
     expect(await scene.task()).toMatchObject({ gate_owner: null, gate_node: null })
     expect(await startExecution(scene.ledger, scene.startRequest(key.executionId, me))).toMatchObject({ status: 'started', attempt: 2 })
+  })
+
+  it('P6: what a person asked for stays by hand when it is recovered', async () => {
+    const scene = new Scene(ground())
+    const me = await scene.addNode()
+    const { key } = await crashed(scene)
+    await scene.query(`UPDATE ${scene.ledger.tables.executions} SET attempt_reason = 'manual' WHERE execution_id = ?`, [key.executionId])
+    expect((await sweep(scene.ledger, request(me))).recovered).toMatchObject([{ state: 'retry' }])
+    expect(await scene.execution(key.executionId)).toMatchObject({ state: 'retry', attempt_reason: 'manual', crash_count: 1 })
   })
 
   it('P6: R1 and R2 happen in the same sweep', async () => {
@@ -92,6 +102,42 @@ describeStores('sweep (statement W)', (ground) => {
     const task = await scene.task()
     expect(task).toMatchObject({ state: 'stalled', gate_owner: null })
     expect(task['state_reason']).toContain(key.executionId)
+  })
+
+  it('P6: recovery "stall" stalls a paused task too, and says only then that it did', async () => {
+    const scene = new Scene(ground())
+    const me = await scene.addNode()
+    const { dead, key } = await crashed(scene)
+    const second = await scene.addExecutionIn('running', dead, { fire_time: 1 })
+    await scene.query(`UPDATE ${scene.ledger.tables.tasks} SET state = 'paused', state_reason = 'stocktaking' WHERE namespace = ?`, [scene.namespace])
+    const { recovered } = await sweep(scene.ledger, request(me, [], { recover: false, stall: true, maxCrashes: 3 }))
+    expect(recovered.map(({ stalled }) => stalled).sort()).toEqual([false, true])
+    expect(await scene.task()).toMatchObject({ state: 'stalled', state_reason: expect.stringMatching(/^execution .* It was paused before: stocktaking$/) as string })
+    for (const { executionId } of [key, second]) expect(await scene.execution(executionId)).toMatchObject({ state: 'failed' })
+  })
+
+  it('P6: recovery "stall" leaves a retired task alone', async () => {
+    const scene = new Scene(ground())
+    const me = await scene.addNode()
+    await crashed(scene)
+    await scene.query(`UPDATE ${scene.ledger.tables.tasks} SET state = 'retired' WHERE namespace = ?`, [scene.namespace])
+    expect((await sweep(scene.ledger, request(me, [], { recover: false, stall: true, maxCrashes: 3 }))).recovered).toMatchObject([{ state: 'failed', stalled: false }])
+    expect(await scene.task()).toMatchObject({ state: 'retired' })
+  })
+
+  it.each([['before the sweep looks', 'looking for orphaned executions'], ['after it has looked', 'recovering an execution']])('P6: an execution that was asked to end %s is not run again when its node dies', async (_, moment) => {
+    const scene = new Scene(ground())
+    const me = await scene.addNode()
+    const { key } = await crashed(scene)
+    const { store } = scene.ledger
+    const cancelAt = async (what: string): Promise<void> => { if (what === moment) expect(await cancelExecution(scene.neighbour(), key.executionId, 'enough.')).toBe('requested') }
+    const cancelled = {
+      run: async (what: string, statement: Statement) => { await cancelAt(what); return store.run(what, statement) },
+      block: async (what: string, ...rest: [never, never]) => { await cancelAt(what); return store.block(what, ...rest) },
+    } as unknown as StoreSession
+    expect((await sweep(scene.ledgerOn(cancelled), request(me))).recovered).toMatchObject([{ executionId: key.executionId, state: 'failed', errorCode: 'SCHED_TASK_CANCELLED', crashCount: 1 }])
+    expect(await scene.execution(key.executionId)).toMatchObject({ state: 'failed', error_code: 'SCHED_TASK_CANCELLED', owner: null, crash_count: 1 })
+    expect(await scene.task()).toMatchObject({ gate_owner: null })
   })
 
   it('P6: the rule comes from the definition in the ledger', async () => {

@@ -1,17 +1,15 @@
-// One of several processes that make the tables of one empty database at the same moment: `migrator.ts <SQLite|PostgreSQL> <address>`.
+// One of several processes that make the tables of one empty database at the same moment: `migrator.ts <product> <address>`.
 // Says `ready`, waits for a line on stdin, migrates, says `migrated`.
 import { once } from 'node:events'
-import { sqlite } from '@sched/dialect-locktable/sqlite'
-import { postgres } from '@sched/dialect-postgres'
 import { migrate } from '../../../src/ledger/migrate.ts'
 import { tableNames } from '../../../src/ledger/tables.ts'
 import { StoreSession } from '../../../src/session/store-session.ts'
-import type { Dialect } from '../../../src/spi/dialect.ts'
 import type { StoreDialect } from '../../../src/spi/store-dialect.ts'
 import { systemClock } from '../../../src/time/clock.ts'
+import { connector, type Product } from '../connector.ts'
 
 const [, , product, address = ''] = process.argv
-const dialect: Dialect = product === 'SQLite' ? sqlite({ file: address }) : postgres({ url: address })
+const dialect = (await connector(product as Product))(address)
 const store = dialect.store as StoreDialect
 const tables = tableNames(store.sql)
 const session = new StoreSession({
