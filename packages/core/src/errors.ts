@@ -25,6 +25,8 @@ const codes = {
   SCHED_UNSAFE_ENGINE: false,
   SCHED_UNSUPPORTED_VERSION: false,
   SCHED_UNSAFE_LIMIT: false,
+  // a set-up that is told
+  SCHED_ZONE_DATA_DIFFERS: false,
   // the database
   SCHED_DATABASE_UNREACHABLE: true,
   SCHED_AUTHENTICATION: false,
@@ -41,7 +43,6 @@ const codes = {
   SCHED_DEADLOCK: true,
   SCHED_DUPLICATE_KEY: false,
   SCHED_STATEMENT_FAILED: false,
-  SCHED_CLOCK_JUMPED: true,
   // locks
   SCHED_LOCK_TIMEOUT: true,
   SCHED_LOCK_LOST: true,
@@ -55,8 +56,8 @@ const codes = {
   SCHED_TASK_CANCELLED: false,
   SCHED_TASK_INTERRUPTED: true,
   SCHED_TASK_POISON: false,
+  SCHED_TASK_RETIRED: false,
   SCHED_WORKERS_BUSY: true,
-  SCHED_TRANSACTION_UNSUPPORTED: false,
   SCHED_TRANSACTION_TOO_LONG: true,
   SCHED_TRANSACTION_REPEATED: false,
   // life

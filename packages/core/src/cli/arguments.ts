@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { TableOptions } from '../ledger/tables.ts'
 
 /** How many words a command takes. */
-const words = { migrate: [0, 0], tasks: [0, 0], executions: [0, 1], explain: [2, 2], pause: [1, 1], resume: [1, 1], trigger: [1, 1], cancel: [1, 1], reschedule: [1, 2] } as const
+const words = { migrate: [0, 0], tasks: [0, 0], executions: [0, 1], locks: [0, 1], explain: [2, 2], pause: [1, 1], resume: [1, 1], trigger: [1, 1], cancel: [1, 1], retry: [1, 1], reschedule: [1, 2] } as const
 
 export type CommandName = keyof typeof words
 

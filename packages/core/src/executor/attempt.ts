@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { SchedError, asError, isSchedError } from '../errors.ts'
-import type { ExecutionRow } from '../ledger/execution-row.ts'
-import { clearGate, finishExecution, unanswered, type AttemptEnd, type AttemptKey } from '../ledger/finish.ts'
+import { byHand, type ExecutionRow } from '../ledger/execution-row.ts'
+import { clearGate, finishExecution, finishedAs, unanswered, type AttemptEnd, type AttemptKey, type FinishOutcome } from '../ledger/finish.ts'
 import { readBack } from '../ledger/read-back.ts'
 import { startExecution, type StartOutcome, type StartRequest } from '../ledger/start.ts'
 import { createLeaseSignal, type LeaseSignal } from '../locks/lease-signal.ts'
@@ -21,13 +21,15 @@ import type { TaskDefinition } from './task-definition.ts'
 import type { VetoHold } from './veto.ts'
 
 /**
- * What the caller has to do next. `again`: the row waits; look at it at `at` (database time). `ineligible`: another definition rules.
+ * What the caller has to do next. `again`: it ended, and is due once more at `at` (database time). `ineligible`: another definition rules.
  * `unregistered`: this node's lease is over.
  */
 export type AttemptOutcome =
   | { readonly status: 'ended' }
-  /** Refused; its slot waits for its turn. */
+  /** Refused; it waits for its turn. */
   | { readonly status: 'waiting' }
+  /** Refused, and recorded as skipped. */
+  | { readonly status: 'skipped' }
   | { readonly status: 'ineligible' } | { readonly status: 'unregistered' }
   | { readonly status: 'again'; readonly at: number }
   /** Not started yet: the same row, unchanged, is to be started at `at`. */
@@ -57,7 +59,7 @@ export async function runAttempt(executor: Executor, armed: ArmedTask, row: Exec
   executor.owners.set(owner, { gated })
   let stuck: Stuck | undefined
   try {
-    const started = await startTimed(executor, { executionId: row.executionId, taskName: task.name, definitionHash: task.hash, nodeId: life.nodeId, owner, gated, manual: row.origin === 'manual' })
+    const started = await startTimed(executor, { executionId: row.executionId, taskName: task.name, definitionHash: task.hash, nodeId: life.nodeId, owner, gated, manual: byHand(row) })
     switch (started.status) {
       case 'busy': return await settleRefused(executor, armed, row, previousRuns)
       case 'ineligible': return { status: 'ineligible' }
@@ -186,11 +188,13 @@ class Attempt {
     // Nothing was sent, and nothing is sent now: in doubt the lease is lost.
     if (lost !== undefined) return fenced(lost)
     const end = this.#end(settled)
-    if (await this.#write(end, settled.status !== 'stuck') === 'fenced') {
+    const written = await this.#write(end, settled.status !== 'stuck')
+    if (written === 'fenced') {
       return fenced(this.#life.judge() ?? new SchedError('SCHED_FENCED', `the execution had moved on when ${this.#task.name} finished.`))
     }
     const error = this.#lease.judge() ?? (settled.status === 'returned' ? undefined : asError(settled.error))
     if (end.state === 'succeeded') events.emit('execution.succeeded', { ...this.#ref, runMs })
+    else if (written === 'cancelled') events.emit('execution.failed', { ...this.#ref, error: new SchedError('SCHED_TASK_CANCELLED', 'the execution was to be retried, and was cancelled meanwhile.', { cause: error }), runMs })
     else if (end.state === 'failed') events.emit('execution.failed', { ...this.#ref, error: error as Error, runMs })
     else {
       this.retryAt = this.#executor.databaseClock.nowMs() + end.delayMs
@@ -232,11 +236,11 @@ class Attempt {
    * Writes the end; while the database is away it is tried again. Once the lease is over nothing is sent any more: what became of
    * the tries whose answers were lost is read back before anything is called fenced.
    */
-  #write(end: AttemptEnd, clearGateToo: boolean): Promise<'done' | 'fenced'> {
+  #write(end: AttemptEnd, clearGateToo: boolean): Promise<FinishOutcome> {
     const { ledger } = this.#executor
     return this.#untilAnswered(async () => {
       if (this.#life.judge() === undefined) return finishExecution(ledger, this.#key, end, { clearGate: clearGateToo })
-      return (await readBack(ledger, unanswered(this.#key, end))).status === 'mine-finished' ? 'done' : 'fenced'
+      return finishedAs(await readBack(ledger, unanswered(this.#key, end)), end)
     })
   }
 

@@ -1,17 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { asError, isSchedError } from '../errors.ts'
-import { dueExecutions, nextPending, supersede } from '../ledger/due.ts'
+import { dueExecutions, dueTasks, type DueTask } from '../ledger/due.ts'
 import type { ExecutionRow } from '../ledger/execution-row.ts'
 import { insertSlot } from '../ledger/slot.ts'
+import { gateTaken } from '../ledger/start.ts'
 import { readTasks, type TaskRow } from '../ledger/tasks.ts'
 import { sleep } from '../time/wait.ts'
 import { Agenda } from './agenda.ts'
 import { ArmedTask } from './armed-task.ts'
 import { runAttempt, type AttemptOutcome } from './attempt.ts'
+import { coalesced } from './coalesced.ts'
+import { DueLooks, type Waiting } from './due-looks.ts'
 import type { Executor } from './executor.ts'
-import { maxClaimAgeMs } from './missed-scan.ts'
+import { maxClaimAgeMs, tooLateForQueue } from './missed-scan.ts'
 import { MissedSettler } from './missed-settler.ts'
 import type { TaskDefinition } from './task-definition.ts'
+import { nextInQueue } from './task-queue.ts'
+import { TaskWorkers, type Free } from './task-workers.ts'
 import type { Workers } from './workers.ts'
 
 export interface DispatcherHooks {
@@ -35,21 +40,26 @@ export class Dispatcher {
   readonly #executor: Executor
   readonly #hooks: DispatcherHooks
   readonly #agenda: Agenda
-  readonly #workers: Workers
+  readonly #workers: TaskWorkers
   readonly #settler: MissedSettler
+  readonly #dueLooks: DueLooks
   readonly #tasks = new Map<string, ArmedTask>()
   readonly #running = new Set<Promise<void>>()
   readonly #inHand = new Set<string>()
+  readonly #atWorkers = new Set<ArmedTask>()
   readonly #stopClaims = new AbortController()
+  /** The latest moment of the database's that a timer of the schedule has rung for. */
+  #rungUntil = -Infinity
   #looking: Promise<void> | undefined
 
   constructor(executor: Executor, workers: Workers, hooks: DispatcherHooks) {
     this.#executor = executor
     this.#hooks = hooks
     this.#agenda = new Agenda(executor.clock, () => executor.databaseClock.nowMs())
-    this.#workers = workers
+    this.#workers = new TaskWorkers(executor, workers, this.#stopClaims.signal)
+    this.#dueLooks = new DueLooks(this.#lateMs)
     this.#settler = new MissedSettler(executor, this.#agenda, this.#tasks, this.#lateMs, {
-      stopped: () => this.#stopClaims.signal.aborted, track: (work, where) => this.#track(work, where), refresh: (task, row) => this.#refresh(task, row), dueNow: () => this.lookSoon(),
+      stopped: () => this.#stopClaims.signal.aborted, track: (work, where) => this.#track(work, where), refresh: (task, row) => this.#refresh(task, row), reload: () => this.reload(), dueNow: () => this.lookSoon(),
     })
   }
 
@@ -65,8 +75,10 @@ export class Dispatcher {
     }
   }
 
-  /** Definitions or states changed: this node claims only what it agrees with. */
-  async reload(): Promise<void> {
+  /** Definitions or states changed: this node claims only what it agrees with. One read serves all who ask for it at the same time. */
+  readonly reload: () => Promise<void> = coalesced(() => this.#reload())
+
+  async #reload(): Promise<void> {
     let rows = await readTasks(this.#executor.ledger)
     if ([...this.#tasks.keys()].some((name) => !rows.has(name))) {
       // The tables were made anew, or an old backup was restored: without a row the task would be silent for ever.
@@ -81,19 +93,34 @@ export class Dispatcher {
   }
 
   #refresh(task: ArmedTask, row: TaskRow): void {
-    const { carried, row: { override } } = task
+    const { carried, claimable, row: { override } } = task
     task.row = row
-    if (row.override !== override) this.#rearm(task)
+    this.#dueLooks.reset()
     if (carried && !task.carried) this.#executor.events.emit('definition.superseded', { task: task.name })
+    if (row.override === override && (claimable || !task.claimable)) return
+    // The timer may have gone by what is still to come, for a database whose clock stepped back; and what has passed by may be nobody's.
+    this.#rearm(task)
+    this.#settler.later(task)
   }
+
+  /** What waits, as a heartbeat told it: looked for when it is due, unless none of it is for this node. */
+  told(waiting: Waiting): void { if (this.#dueLooks.due(waiting)) this.lookAt(waiting.nearestDueAt as number) }
 
   /** Looks for due retries and orphaned slots at `at` (database time). */
   lookAt(at: number): void {
     this.#agenda.set(`due:${Math.ceil(at)}`, at, () => this.#track(this.#look(), 'looking for due executions'))
   }
 
+  /** The database's clock was read: the timer was armed by what was known of it then, days ago perhaps. */
+  clockRead(): void { this.#agenda.recheck() }
+
   /** Time was lost (start, outage, new life): every task is scanned for slots that nobody claimed. */
-  timeLost(): void { this.#settler.all() }
+  timeLost(): void {
+    // The database's clock has stepped back: what the timers have gone by is still to come.
+    if (this.#executor.databaseClock.nowMs() < this.#rungUntil) for (const task of this.#tasks.values()) this.#rearm(task)
+    this.#rungUntil = -Infinity
+    this.#settler.all()
+  }
 
   /** No timer fires and nothing is claimed from now on. */
   stopClaims(): void {
@@ -118,6 +145,7 @@ export class Dispatcher {
     if (fireTime === null) return
     this.#agenda.set(`task:${task.name}`, fireTime + task.jitterMs, () => {
       const now = this.#executor.databaseClock.nowMs()
+      this.#rungUntil = Math.max(this.#rungUntil, fireTime + task.jitterMs)
       const late = now - fireTime - task.jitterMs > this.#lateMs
       // A loop that was blocked over many fire times must not claim them all.
       this.#armNext(task, late ? now - task.jitterMs - this.#lateMs : fireTime)
@@ -136,20 +164,22 @@ export class Dispatcher {
     if (databaseClock.suspicious) await this.#hooks.resample()
     const dueAt = fireTime + task.jitterMs
     if (databaseClock.nowMs() < dueAt) return this.#claimLater(task, fireTime, hash)
-    const free = await this.#worker(task, fireTime)
-    if (free === undefined) return this.#settler.later(task)
+    // Too late already, the one that waits will ask the scan for all that are: more of them would only pile up.
+    if (this.#workers.waitedMs(task) > this.#lateMs) return
+    const free = await this.#workers.acquireForClaim(task, fireTime)
+    if (free === undefined) return this.#settler.later(task, fireTime)
     try {
-      if (databaseClock.nowMs() - dueAt > this.#lateMs || this.#executor.life.judge() !== undefined) return this.#settler.later(task)
+      if (databaseClock.nowMs() - dueAt > this.#lateMs || this.#executor.life.judge() !== undefined) return this.#settler.later(task, fireTime)
       const executionId = randomUUID()
       const { definition } = task
-      if (definition.hash !== hash) return
+      if (!task.claimable || definition.hash !== hash) return
       const slot = await insertSlot(ledger, { executionId, taskName: task.name, definitionHash: definition.hash, fireTime, dueAt, maxClaimAgeMs: maxClaimAgeMs(definition, leaseMs), toleranceMs })
       if (slot.status === 'ineligible') await this.#ineligible(task, fireTime, hash, slot.dbNow)
       if (slot.status !== 'won') return
-      await this.#run(task, { executionId, taskName: task.name, fireTime, dueAt, state: 'pending', origin: 'scheduled', attemptReason: null, attempt: 0, crashCount: 0 })
+      await this.#run(task, free, { executionId, taskName: task.name, fireTime, dueAt, state: 'pending', origin: 'scheduled', attemptReason: null, attempt: 0, crashCount: 0 })
     } catch (error) {
       // Whether the slot is ours is unknown: the row, if there is one, is found as due; if there is none, the scan finds the hole.
-      this.#settler.later(task)
+      this.#settler.later(task, fireTime)
       throw error
     } finally {
       free()
@@ -172,28 +202,25 @@ export class Dispatcher {
     this.#agenda.set(`task:${task.name}`, fireTime + task.jitterMs, () => this.#track(this.#again(task, fireTime, hash), `claiming a slot of ${task.name}`))
   }
 
-  /** Runs an execution on the worker in hand; where the task keeps a queue, then what waits, until nothing may start. */
-  async #run(task: ArmedTask, first: ExecutionRow): Promise<void> {
-    // What a person triggers on a paused task has no queue to wait in.
-    let next: ExecutionRow | undefined = task.queues && task.claimable && first.state === 'pending' ? await this.#nextInQueue(task) ?? first : first
-    for (let refused = 0; next !== undefined && refused < 2;) {
-      const outcome = await this.#attempt(task, next)
-      // Once more after a refusal: the gate may have become free just before the slot was seen waiting.
-      refused = outcome === 'waiting' ? refused + 1 : 0
-      next = task.queues && (outcome === 'waiting' || outcome === 'ended') && !this.#stopClaims.signal.aborted ? await this.#nextInQueue(task) : undefined
+  /** Runs an execution on the worker in hand, then what waits for the task's gate, until nothing may start, or until others have waited longer for the worker. */
+  async #run(task: ArmedTask, free: Free, first?: ExecutionRow): Promise<void> {
+    let next = first !== undefined && !(task.queues && task.claimable) ? first : await nextInQueue(this.#executor, task) ?? first
+    for (let refused = 0; next !== undefined;) {
+      const status = await this.#attempt(task, next)
+      refused = status === 'waiting' ? refused + 1 : 0
+      next = await this.#goesOn(task, status, refused) ? await nextInQueue(this.#executor, task) : undefined
+      if (next !== undefined && status !== 'waiting' && this.#workers.outranks(task)) {
+        free()
+        return this.#startNext(task, { fireTime: next.fireTime, only: undefined })
+      }
     }
   }
 
-  /** `run-all` drains oldest first; the other policies keep one, and the latest takes the place of the rest. */
-  async #nextInQueue(task: ArmedTask): Promise<ExecutionRow | undefined> {
-    const { ledger, events } = this.#executor
-    if (task.definition.misfire === 'run-all') return nextPending(ledger, task.name, 'oldest')
-    const latest = await nextPending(ledger, task.name, 'newest')
-    if (latest === undefined) return undefined
-    for (const { taskName, executionId, fireTime } of await supersede(ledger, task.name, latest.fireTime)) {
-      events.emit('slot.skipped', { task: taskName, executionId, fireTime, reason: 'superseded' })
-    }
-    return latest
+  /** Once more after a refusal: the gate may have become free just before the execution was seen waiting. Else whoever holds it goes on. */
+  async #goesOn(task: ArmedTask, status: AttemptOutcome['status'], refused: number): Promise<boolean> {
+    if (!task.gated || !task.startable(true) || this.#stopClaims.signal.aborted) return false
+    if (status === 'waiting') return refused < 2 && !await gateTaken(this.#executor.ledger, task.name)
+    return status === 'ended' || status === 'again'
   }
 
   async #attempt(task: ArmedTask, row: ExecutionRow): Promise<AttemptOutcome['status']> {
@@ -215,55 +242,66 @@ export class Dispatcher {
     }
   }
 
-  /** Single-flight: due rows of tasks that this node carries go to a worker each. */
+  /** Single-flight: tasks of this node of which something is due get a worker. */
   #look(): Promise<void> {
     this.#looking ??= this.#startDue().finally(() => { this.#looking = undefined })
     return this.#looking
   }
 
   async #startDue(): Promise<void> {
+    const looked = this.#dueLooks.begin()
+    const found = await dueTasks(this.#executor.ledger, this.#lateMs)
+    looked(found.some((due) => this.#tasks.get(due.taskName)?.startable(due.byHand)))
+    for (const due of found) {
+      if (this.#stopClaims.signal.aborted) return
+      const task = this.#tasks.get(due.taskName)
+      if (task?.startable(due.byHand) !== true || this.#waitsTooLong(task, due)) continue
+      const orphan = task.claimable && !task.queues ? due.latestSlot : null
+      if (orphan !== null) this.#settler.orphan(task, orphan)
+      if (orphan !== null && !due.more) continue
+      if (!task.gated) await this.#startEach(task, due.only)
+      // Whoever holds the gate goes on with what waits, however much it is; only what ends the holder is not left to him.
+      else if (!due.gateTaken || task.definition.overlap === 'cancel-previous') this.#startNext(task, due)
+    }
+  }
+
+  /** A slot in a free queue that is beyond the misfire policy's window is the scan's, once a second look finds it still there: in between somebody may go on with it. */
+  #waitsTooLong(task: ArmedTask, { latestSlot, gateTaken }: DueTask): boolean {
+    const { databaseClock, leaseMs } = this.#executor
+    const now = databaseClock.nowMs()
+    const found = latestSlot !== null && !gateTaken && task.claimable && task.queues && !this.#atWorkers.has(task) && tooLateForQueue(task.definition, latestSlot, now, leaseMs)
+    if (!found) task.waitedTooLong = undefined
+    else if (task.waitedTooLong?.fireTime !== latestSlot) task.waitedTooLong = { fireTime: latestSlot, seenAt: now }
+    else if (now - task.waitedTooLong.seenAt >= this.#lateMs / 2) this.#settler.orphan(task, latestSlot)
+    return found
+  }
+
+  #startNext(task: ArmedTask, { fireTime, only }: Pick<DueTask, 'fireTime' | 'only'>): void {
+    if (this.#atWorkers.has(task)) return
+    this.#atWorkers.add(task)
+    const worker = this.#workers.acquire(task, fireTime).finally(() => { this.#atWorkers.delete(task) })
+    this.#track(this.#workers.run(worker, (free) => this.#run(task, free, only)), `starting an execution of ${task.name}`)
+  }
+
+  async #startEach(task: ArmedTask, only: ExecutionRow | undefined): Promise<void> {
+    if (only !== undefined) return this.#startExisting(task, only)
     let after: ExecutionRow | undefined
     do {
-      if (this.#stopClaims.signal.aborted) return
-      const rows: readonly ExecutionRow[] = await dueExecutions(this.#executor.ledger, { graceMs: this.#lateMs, most: dueBatch, after })
-      for (const row of rows) this.#startIfCarried(row)
-      // A page of rows that this node cannot start must not hide what comes behind it.
+      const rows: readonly ExecutionRow[] = await dueExecutions(this.#executor.ledger, task.name, { which: task.startableNow, most: dueBatch, after })
+      for (const row of rows) this.#startExisting(task, row)
       after = rows.length === dueBatch ? rows.at(-1) : undefined
-    } while (after !== undefined)
+    } while (after !== undefined && !this.#stopClaims.signal.aborted)
   }
 
-  #startIfCarried(row: ExecutionRow): void {
-    const task = this.#tasks.get(row.taskName)
-    if (task?.startable(row) !== true || this.#inHand.has(row.executionId)) return
+  #startExisting(task: ArmedTask, row: ExecutionRow): void {
+    if (this.#inHand.has(row.executionId)) return
     this.#inHand.add(row.executionId)
-    this.#track(this.#startExisting(task, row), `starting an execution of ${row.taskName}`)
-  }
-
-  async #startExisting(task: ArmedTask, row: ExecutionRow): Promise<void> {
-    const free = await this.#worker(task, row.fireTime)
-    try {
-      if (free !== undefined) await this.#run(task, row)
-    } finally {
-      this.#inHand.delete(row.executionId)
-      free?.()
-    }
+    const started = this.#workers.run(this.#workers.acquire(task, row.fireTime), (free) => this.#run(task, free, row)).finally(() => { this.#inHand.delete(row.executionId) })
+    this.#track(started, `starting an execution of ${row.taskName}`)
   }
 
   /** Something became due this moment: sooner than the next heartbeat would tell. */
   lookSoon(): void { this.lookAt(this.#executor.databaseClock.nowMs() + 1) }
-
-  /** A local worker; undefined when claims have stopped, or when this node is full and stands aside. */
-  async #worker(task: ArmedTask, fireTime: number): Promise<(() => void) | undefined> {
-    const { signal } = this.#stopClaims
-    try {
-      return await this.#workers.acquire(task.definition.priority, signal)
-    } catch (error) {
-      if (signal.aborted) return undefined
-      if (!isSchedError(error, 'SCHED_WORKERS_BUSY')) throw error
-      this.#executor.events.emit('slot.left', { task: task.name, fireTime, error })
-      return undefined
-    }
-  }
 
   /** Nothing escapes a timer: what fails is an event, and the scheduler goes on. */
   #track(work: Promise<void>, where: string): void {

@@ -1,4 +1,4 @@
-import { asError, type SchedError } from '../errors.ts'
+import { asError, type ErrorCode, type SchedError } from '../errors.ts'
 import type { AttemptReason, Origin } from '../ledger/execution-row.ts'
 import type { LockHolder } from '../spi/lock-source.ts'
 import type { Finding } from '../spi/probe.ts'
@@ -24,8 +24,10 @@ export interface HeartbeatFacts {
   /** How far the database's clock is ahead of this host's. */
   readonly clockOffsetMs: number
   readonly uncertaintyMs: number
-  /** Since when the oldest execution of the namespace that is due has been waiting for its start, on whatever node. 0: none is. */
+  /** Since when the oldest execution of the namespace that is due has been waiting for its start, on whatever node. 0: none is. What waits in a paused or stalled task counts only when it is by hand. */
   readonly overdueMs: number
+  /** Live instances whose time zone data is of another version than this one's. */
+  readonly otherZoneData: number
   /** The local pool: attempts in hand, claims that wait for one of them to end, and how many there may be. */
   readonly workers: { readonly busy: number; readonly waiting: number; readonly limit: number }
   /** Since the heartbeat before; zeros on a clock that is not the system's. */
@@ -36,9 +38,10 @@ export interface HeartbeatFacts {
 export interface SchedulerEvents {
   /** Something failed that is not an attempt's own failure. The scheduler goes on. */
   error: { readonly error: Error; readonly where: string }
-  /** A safe but remarkable set-up, once per finding. */
+  /** A safe but remarkable set-up, once per finding; other time zone data on other instances once each time it begins. Unheard it becomes a process warning. */
   warning: { readonly finding: Finding }
-  started: { readonly nodeId: string; readonly namespace: string; readonly plan: readonly string[] }
+  /** `tasks`: the names of all that are registered here. */
+  started: { readonly nodeId: string; readonly namespace: string; readonly plan: readonly string[]; readonly tasks: readonly string[] }
   stopped: { readonly unsettled: number }
   /** This node's lease is over: every attempt it runs is aborted, and it goes on under another id. */
   'node.lost': { readonly nodeId: string; readonly reason: SchedError }
@@ -48,11 +51,12 @@ export interface SchedulerEvents {
   'heartbeat.failed': { readonly nodeId: string; readonly error: Error }
   /** The event loop did not turn for at least a lease: a handler held it, or the process was frozen. What ran here may have been taken over. */
   'loop.blocked': { readonly nodeId: string; readonly blockedMs: number; readonly leaseMs: number }
-  /** The stored definition of a task is another one, of a higher revision: this node does not claim it. */
+  /** The stored definition of a task is another one, of a higher revision or, without revisions, of a later boot: this node does not claim it. */
   'definition.superseded': { readonly task: string }
   'slot.skipped': ExecutionRef & { readonly reason: string }
   /** This node was full and stood aside; an idle one may run the slot, else it is caught up. */
   'slot.left': { readonly task: string; readonly fireTime: number; readonly error: SchedError }
+  /** What one scan has settled: `count` fire times are written off, `caughtUp` is the latest that runs now. A long backlog takes several scans. */
   'slot.missed': { readonly task: string; readonly count: number; readonly caughtUp: number | undefined }
   'execution.started': AttemptRef & { readonly origin: Origin; readonly attemptReason: AttemptReason | null; readonly lateMs: number
     /** `lateMs` less the task's jitter: how long the start was waited for. */
@@ -66,7 +70,10 @@ export interface SchedulerEvents {
   'execution.fenced': AttemptRef & { readonly reason: Error; readonly runMs: number }
   /** The attempt's end could not be written, for another reason than a database that is away. The sweep recovers it. */
   'execution.unfinished': AttemptRef & { readonly error: Error; readonly runMs: number }
-  'execution.recovered': ExecutionRef & { readonly state: 'retry' | 'failed'; readonly crashCount: number }
+  /** `errorCode`: what the ledger has of it. SCHED_TASK_CANCELLED when it had been asked to end, SCHED_TASK_POISON when it crashed as often as it may, else SCHED_LEASE_LOST. */
+  'execution.recovered': ExecutionRef & { readonly state: 'retry' | 'failed'; readonly crashCount: number; readonly errorCode: ErrorCode }
+  /** What waited for its first or next attempt was cancelled by this node: by hand, or by a later slot. One that runs ends as `execution.failed`. */
+  'execution.cancelled': ExecutionRef & { readonly error: SchedError }
   /** Rows that a foreign open transaction holds; the server session that does must end first. */
   'recovery.blocked': { readonly what: readonly string[] }
   /** The task waits for a person: `resume`. */
@@ -90,7 +97,7 @@ export type AcquireOutcome = SchedulerEvents['lock.acquire']['outcome']
 export type EventName = keyof SchedulerEvents
 export type Listener<N extends EventName> = (event: SchedulerEvents[N]) => void
 
-/** Typed events. A listener that throws is reported as an `error` event; errors that nobody but onlookers hears become process warnings. */
+/** Typed events. A listener that throws is reported as an `error` event; errors and warnings that nobody but onlookers hears become process warnings. */
 export class Events {
   readonly #listeners = new Map<EventName, Set<(event: never) => void>>()
 
@@ -103,7 +110,7 @@ export class Events {
 
   emit<N extends EventName>(name: N, event: SchedulerEvents[N]): void {
     const listeners = this.#listeners.get(name)
-    if (name === 'error' && [...listeners ?? []].every(isOnlooker)) process.emitWarning((event as SchedulerEvents['error']).error)
+    if ([...listeners ?? []].every(isOnlooker)) warnUnheard(name, event)
     for (const listener of listeners ?? []) {
       try {
         (listener as Listener<N>)(event)
@@ -113,4 +120,12 @@ export class Events {
       }
     }
   }
+}
+
+/** What must not go unheard. */
+function warnUnheard<N extends EventName>(name: N, event: SchedulerEvents[N]): void {
+  if (name === 'error') process.emitWarning((event as SchedulerEvents['error']).error)
+  if (name !== 'warning') return
+  const { code, message, remedy } = (event as SchedulerEvents['warning']).finding
+  process.emitWarning(`${message} ${remedy}`, { type: 'SchedWarning', code })
 }

@@ -14,8 +14,8 @@ export interface NodeLeaseOptions {
   pulse: PulseSession
   clock: Clock
   databaseClock: DatabaseClock
-  /** Jitter of pauses. Default Math.random. */
-  random?: () => number
+  /** Uniform in [0, 1): jitter of pauses. */
+  random: () => number
   leaseMs: number
   heartbeatMs: number
   marginMs: number
@@ -117,7 +117,7 @@ export class NodeLease {
 
   /** Samples the clock, registers the node and begins to beat. @throws SchedError what the database says */
   async start(): Promise<void> {
-    const { clock, random = Math.random } = this.#options
+    const { clock, random } = this.#options
     const patiently = (step: () => Promise<void>): Promise<void> => retryPatiently(step, { clock, random, signal: this.#stop.signal })
     for (let count = 0; count < clockSamples; count += 1) await patiently(() => this.sampleClock())
     await patiently(() => this.#register())
@@ -182,10 +182,10 @@ export class NodeLease {
   }
 
   async #beat(): Promise<void> {
-    const { ledger, pulse, clock, databaseClock, leaseMs, heartbeatMs, marginMs, onBeat } = this.#options
+    const { ledger, pulse, clock, databaseClock, leaseMs, heartbeatMs, marginMs, node: { versions }, onBeat } = this.#options
     const { life } = this
     const sent = startStopwatch(clock)
-    const request = { nodeId: life.nodeId, leaseMs, clockOffsetMs: databaseClock.offsetMs(), horizonMs: 2 * heartbeatMs }
+    const request = { nodeId: life.nodeId, leaseMs, clockOffsetMs: databaseClock.offsetMs(), versions, horizonMs: 2 * heartbeatMs }
     const beat = await pulse.block('the heartbeat', async (sql) => ({ commit: true, value: await heartbeat(ledger, request, sql, clock) }))
     if (!beat.alive) return this.#loseLife('the database says that the lease of this node was over')
     const departed = databaseClock.departureMs(beat)

@@ -64,9 +64,9 @@ export class NodeSessions {
   }
 
   async openTransaction(): Promise<OpenTransaction> {
-    const { store, options: { clock, url } } = this.#options
+    const { store, options: { clock, random, url } } = this.#options
     const classify = (error: unknown) => store.classify(error)
-    const sql = await reachDatabase('opening a session for a transaction', (signal) => this.#open('transaction', signal), { clock, deadlineMs: this.#openMs, classify, url })
+    const sql = await reachDatabase('opening a session for a transaction', (signal) => this.#open('transaction', signal), { clock, random, deadlineMs: this.#openMs, classify, url })
     return { sql, classify }
   }
 
@@ -81,7 +81,7 @@ export class NodeSessions {
     const { veto, options: { clock, random, leaseMs, heartbeatMs, url }, onLockSessionLost } = this.#options
     if (veto === undefined) throw new RangeError('there are no veto locks in this set-up')
     const { source, probe } = veto
-    const open = (): Promise<GuardedSession<LockConnection>> => this.#sharedPulse?.open() ?? openGuarded('lock', (signal) => source.open('pulse', this.#openOptions(signal)), { clock, deadlineMs: this.#openMs, classify: (error) => source.classify(error), url })
+    const open = (): Promise<GuardedSession<LockConnection>> => this.#sharedPulse?.open() ?? openGuarded('lock', (signal) => source.open('pulse', this.#openOptions(signal)), { clock, random, deadlineMs: this.#openMs, classify: (error) => source.classify(error), url })
     const session = await open()
     const locks = new LockSession({
       source, capabilities: probe.capabilities, session, reopen: open, heartbeat: this.#sharedPulse === undefined ? 'own' : 'external', leaseMs, heartbeatMs, ownerLabel: ownerLabel(), clock, random,

@@ -1,12 +1,16 @@
-import { SchedError } from '../errors.ts'
 import { readClock } from '../ledger/heartbeat.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { listExecutions, type ExecutionFilter, type ExecutionRecord } from '../ledger/list.ts'
-import { cancelExecution, overrideSchedule, pauseTask, requireTask, resumeTask, triggerTask, type CancelOutcome } from '../ledger/operate.ts'
+import { cancelExecution, pauseTask, resumeTask, triggerTask, type CancelOutcome } from '../ledger/operate.ts'
+import { retryExecution, type RetryOutcome } from '../ledger/retry-execution.ts'
 import { readTask, readTasks } from '../ledger/tasks.ts'
-import { assertFiresAfter, compileSchedule, type ScheduleDefinition } from '../schedule/schedule.ts'
+import type { LockHolder } from '../spi/lock-source.ts'
+import type { ScheduleDefinition } from '../schedule/schedule.ts'
 import { explainFireTime, type Explanation } from './explain.ts'
-import { hashSpec, scheduleSpec } from './task-spec.ts'
+import { checkDefinition, checkFilter, checkKey, checkName, checkOptions, checkReason, checkTime } from './operation-arguments.ts'
+import { rescheduleTask } from './reschedule.ts'
+import { listTaskLocks, type TaskLock } from './task-locks.ts'
+import { storedSchedule } from './task-spec.ts'
 
 export interface TaskInfo {
   readonly name: string
@@ -17,57 +21,103 @@ export interface TaskInfo {
   readonly overridden: boolean
 }
 
-/** What a person may ask and do, from code or from the `sched` command. Every node obeys within one heartbeat. */
+/**
+ * What a person may ask and do, from code or from the `sched` command. Every node obeys within one heartbeat. All of it rejects with
+ * SCHED_OPTION_INVALID when an argument is not what it should be.
+ */
 export interface Operations {
   /** No further slot is claimed; running attempts go on. False when it was not active. @throws SchedError SCHED_TASK_UNKNOWN */
   pause(task: string, options?: { reason?: string }): Promise<boolean>
-  /** Also ends `stalled`. What fired meanwhile is not missed. False when it was active. @throws SchedError SCHED_TASK_UNKNOWN */
+  /** Also ends `stalled`. What fired meanwhile is not caught up: one `missed` record with the code `paused` or `stalled` says how much it was. False when it was active. @throws SchedError SCHED_TASK_UNKNOWN, also for a retired task */
   resume(task: string): Promise<boolean>
-  /** Runs the task once, now, also when it is paused or stalled. The same `key` twice makes one execution. @throws SchedError SCHED_TASK_UNKNOWN */
+  /**
+   * Runs the task once, as soon as no other run of it is on (with overlap `allow`: at once), also when it is paused or stalled. The same `key` twice
+   * makes one execution. @throws SchedError SCHED_TASK_UNKNOWN
+   */
   trigger(task: string, options?: { key?: string }): Promise<{ executionId: string; created: boolean }>
-  /** Ends what waits; asks what runs to end. */
+  /** Ends what waits (`execution.cancelled` on this instance); asks what runs to end (`execution.failed` on its own). */
   cancel(executionId: string): Promise<CancelOutcome>
   /**
-   * Another schedule instead of the code's, until it is cleared with null; it survives deployments.
-   * @throws SchedError SCHED_TASK_UNKNOWN, SCHED_CRON_SYNTAX, SCHED_CRON_NEVER, SCHED_TIME_ZONE_UNKNOWN, SCHED_CONTENDED
+   * One further attempt of an execution that failed, was skipped or missed, due now, also in a task that is paused or stalled; its fire time
+   * stays what it was, `ctx.reason` is `manual`. Attempts go on counting: one that throws after the last retry fails the execution again.
+   * A record of many missed fire times runs once, for the latest of them.
+   * @throws SchedError SCHED_TASK_UNKNOWN when the task is retired
    */
-  reschedule(task: string, schedule: Pick<ScheduleDefinition, 'cron' | 'everyMs' | 'timeZone' | 'dst'> | null): Promise<void>
+  retry(executionId: string): Promise<RetryOutcome>
+  /**
+   * Another schedule instead of the code's, until it is cleared with null; it survives deployments. Zone, `dst`, `startAt` and `endAt` that are left
+   * out are as in the code. What the schedule before had left becomes one `missed` record with the code `redefined`.
+   * @throws SchedError SCHED_TASK_UNKNOWN, SCHED_OPTION_INVALID, SCHED_CRON_SYNTAX, SCHED_CRON_NEVER, SCHED_TIME_ZONE_UNKNOWN, SCHED_CONTENDED
+   */
+  reschedule(task: string, schedule: ScheduleDefinition | null): Promise<void>
   /** Why a fire time did or did not run. */
   explain(task: string, time: Date): Promise<Explanation>
   tasks(): Promise<TaskInfo[]>
   /** Newest first. */
   executions(filter?: ExecutionFilter): Promise<ExecutionRecord[]>
+  /**
+   * The tasks whose gate is held, and by whom; with a name that task's, held or not: so a lock that somebody outside the ledger holds is seen.
+   * @throws SchedError SCHED_TASK_UNKNOWN
+   */
+  locks(task?: string): Promise<TaskLock[]>
 }
 
 export interface OperationHooks {
   /** Something this node should look at before its next heartbeat. */
-  readonly changed: () => Promise<void>
-  readonly cancel: (executionId: string) => Promise<CancelOutcome>
+  readonly changed?: () => Promise<void>
+  readonly cancel?: (executionId: string) => Promise<CancelOutcome>
+  /** Who holds the lock of a task beside the ledger. */
+  readonly lockHolder?: ((task: string) => Promise<LockHolder | null>) | undefined
 }
 
-export function createOperations(ledger: Ledger, hooks?: OperationHooks): Operations {
-  const changed = async <T>(value: T): Promise<T> => { await hooks?.changed(); return value }
+export function createOperations(ledger: Ledger, hooks: OperationHooks = {}): Operations {
+  const changed = async <T>(value: T): Promise<T> => { await hooks.changed?.(); return value }
   const now = async (): Promise<number> => (await ledger.store.run('reading the clock', readClock(ledger))).rows[0]?.['db_now'] as number
   return {
-    pause: async (task, { reason } = {}) => changed(await pauseTask(ledger, task, reason)),
-    resume: async (task) => changed(await resumeTask(ledger, task)),
-    trigger: async (task, { key } = {}) => changed(await triggerTask(ledger, task, key)),
-    cancel: (executionId) => hooks?.cancel(executionId) ?? cancelExecution(ledger, executionId, 'cancelled by hand.'),
-    async reschedule(task, definition) {
-      const row = await readTask(ledger, task)
-      if (row === undefined) return requireTask(ledger, task)
-      const schedule = definition === null ? null : compileSchedule(definition)
-      if (schedule !== null) assertFiresAfter(schedule, await now())
-      const override = schedule === null || definition === null ? null : JSON.stringify(scheduleSpec(schedule, definition))
-      if (!await overrideSchedule(ledger, row, override, hashSpec(row.spec, override))) {
-        throw new SchedError('SCHED_CONTENDED', `the definition of ${JSON.stringify(task)} changed at the same moment.`, { remedy: 'Look at it and try again.' })
-      }
-      return changed(undefined)
+    async pause(task, options = {}) {
+      checkName('task', task)
+      checkOptions(options)
+      checkReason(options.reason)
+      return changed(await pauseTask(ledger, task, options.reason))
     },
-    async explain(task, time) { return explainFireTime(ledger, task, await readTask(ledger, task), time, await now()) },
+    async resume(task) {
+      checkName('task', task)
+      return changed(await resumeTask(ledger, task, storedSchedule))
+    },
+    async trigger(task, options = {}) {
+      checkName('task', task)
+      checkOptions(options)
+      checkKey(options.key)
+      return changed(await triggerTask(ledger, task, options.key))
+    },
+    async cancel(executionId) {
+      checkName('executionId', executionId)
+      return hooks.cancel?.(executionId) ?? cancelExecution(ledger, executionId, 'cancelled by hand.')
+    },
+    async retry(executionId) {
+      checkName('executionId', executionId)
+      return changed(await retryExecution(ledger, executionId))
+    },
+    async reschedule(task, definition) {
+      checkName('task', task)
+      checkDefinition(definition)
+      return changed(await rescheduleTask(ledger, task, definition, now))
+    },
+    async explain(task, time) {
+      checkName('task', task)
+      checkTime(time)
+      return explainFireTime(ledger, task, await readTask(ledger, task), time, await now())
+    },
     async tasks() {
       return [...(await readTasks(ledger)).values()].map(({ taskName, state, stateReason, revision, override }) => ({ name: taskName, state, reason: stateReason, revision, overridden: override !== null }))
     },
-    executions: (filter = {}) => listExecutions(ledger, filter),
+    async executions(filter = {}) {
+      checkFilter(filter)
+      return listExecutions(ledger, filter)
+    },
+    async locks(task) {
+      if (task !== undefined) checkName('task', task)
+      return listTaskLocks(ledger, task, hooks.lockHolder)
+    },
   }
 }

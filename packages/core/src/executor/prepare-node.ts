@@ -4,7 +4,7 @@ import { schemaSession } from '../ledger/schema-session.ts'
 import { tableNames } from '../ledger/tables.ts'
 import { defaultNamespace } from '../locks/default-namespace.ts'
 import { sessionLabel } from '../session/owner-label.ts'
-import { reachDatabase } from '../session/reach-database.ts'
+import { reachDatabase, type ReachOptions } from '../session/reach-database.ts'
 import type { Dialect } from '../spi/dialect.ts'
 import type { LockSource, OpenOptions } from '../spi/lock-source.ts'
 import type { Finding, LockProbe, Probe } from '../spi/probe.ts'
@@ -31,7 +31,7 @@ export async function prepareNode(dialect: Dialect, options: CheckedOptions<neve
   const store = dialect.store as StoreDialect
   const tables = tableNames(store.sql, options.tables)
   const classify = (error: unknown) => store.classify(error)
-  const reach = { clock: options.clock, deadlineMs: reachMs, url: options.url, signal }
+  const reach: Omit<ReachOptions, 'classify'> = { clock: options.clock, random: options.random, deadlineMs: reachMs, url: options.url, signal }
   const open = (given: AbortSignal): OpenOptions => ({ signal: given, leaseMs: options.leaseMs, label: sessionLabel(options.namespace ?? 'probe'), tables })
 
   const probe = await reachDatabase('looking at the database', (given) => store.probe(open(given)), { ...reach, classify })
@@ -55,7 +55,7 @@ export async function prepareNode(dialect: Dialect, options: CheckedOptions<neve
 
 /** The veto is a lock beside the ledger. Off, the ledger alone keeps every promise. */
 async function chooseVeto(
-  dialect: Dialect, options: CheckedOptions<never>, open: (signal: AbortSignal) => OpenOptions, reach: { clock: CheckedOptions<never>['clock']; deadlineMs: number; url: string | undefined; signal: AbortSignal }, warn: (finding: Finding) => void,
+  dialect: Dialect, options: CheckedOptions<never>, open: (signal: AbortSignal) => OpenOptions, reach: Omit<ReachOptions, 'classify'>, warn: (finding: Finding) => void,
 ): Promise<PreparedNode['veto']> {
   const source = options.locks ?? dialect.locks
   if (options.lockVeto === 'off') return undefined

@@ -1,4 +1,5 @@
-import { SchedError } from '../errors.ts'
+import { SchedError, asError } from '../errors.ts'
+import { recordById } from '../ledger/list.ts'
 import { cancelExecution, cancelRequests, type CancelOutcome } from '../ledger/operate.ts'
 import type { Executor } from './executor.ts'
 
@@ -6,7 +7,18 @@ import type { Executor } from './executor.ts'
 export async function requestCancel(executor: Executor, executionId: string, why: string): Promise<CancelOutcome> {
   const outcome = await cancelExecution(executor.ledger, executionId, `${why}.`)
   if (outcome === 'requested') executor.running.get(executionId)?.(cancelled(why))
+  if (outcome === 'cancelled') await tellCancelled(executor, executionId, why)
   return outcome
+}
+
+/** It is cancelled, whether or not it can be said of which task. */
+async function tellCancelled({ ledger, events }: Executor, executionId: string, why: string): Promise<void> {
+  try {
+    const row = await recordById(ledger, executionId)
+    if (row !== undefined) events.emit('execution.cancelled', { task: row.task, executionId, fireTime: row.fireTime, error: cancelled(why) })
+  } catch (thrown) {
+    events.emit('error', { error: asError(thrown), where: `telling that execution ${executionId} was cancelled` })
+  }
 }
 
 /** The heartbeat says that executions of this node are to end. */

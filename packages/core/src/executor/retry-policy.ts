@@ -17,10 +17,17 @@ export interface RetryOptions {
 export interface RetryPolicy { readonly max: number; delayMs(attempt: number, random: () => number): number; retryable(error: unknown): boolean }
 
 const hourMs = 3_600_000
+const none: RetryOptions = { max: 0, backoffMs: 0 }
+
+/** As data, in one order and with its defaults, so that two ways to write one policy are one definition. */
+export function retrySpec({ max, backoffMs, backoff = 'fixed', maxBackoffMs = hourMs }: RetryOptions = none): Required<Omit<RetryOptions, 'retryable'>> {
+  return { max, backoffMs, backoff, maxBackoffMs }
+}
 
 /** @throws SchedError SCHED_OPTION_INVALID */
-export function retryPolicy(task: string, options: RetryOptions = { max: 0, backoffMs: 0 }): RetryPolicy {
-  const { max, backoffMs, backoff = 'fixed', maxBackoffMs = hourMs, retryable = () => true } = options
+export function retryPolicy(task: string, options: RetryOptions = none): RetryPolicy {
+  const { max, backoffMs, backoff, maxBackoffMs } = retrySpec(options)
+  const { retryable = () => true } = options
   const reject = (name: string, value: unknown, expected: string): never => {
     throw new SchedError('SCHED_OPTION_INVALID', `task ${JSON.stringify(task)}: retry.${name} is ${JSON.stringify(value) ?? String(value)}, expected ${expected}.`)
   }

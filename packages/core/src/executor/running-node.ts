@@ -1,7 +1,7 @@
 import { asError, type SchedError } from '../errors.ts'
 import type { Heartbeat } from '../ledger/heartbeat.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { pruneNodes } from '../ledger/nodes.ts'
+import { pruneNodes, zoneDataOf } from '../ledger/nodes.ts'
 import { sweep } from '../ledger/sweep.ts'
 import { readTasks, registerTasks, touchRegistry } from '../ledger/tasks.ts'
 import { ownerLabel } from '../session/owner-label.ts'
@@ -29,11 +29,13 @@ import type { CheckedOptions } from './scheduler-options.ts'
 import type { TaskDefinition } from './task-definition.ts'
 import { recoveryRule, registrationOf } from './task-spec.ts'
 import { Workers } from './workers.ts'
+import { zoneDataFinding } from './zone-data-finding.ts'
 
 /** A scheduler between start and stop: the node's lease, its sweep, its dispatcher, and the order in which they end. */
 export class RunningNode {
   readonly #options: CheckedOptions<never>
   readonly #events: Events
+  readonly #versions: string
   readonly #definitions: readonly TaskDefinition[]
   readonly #sessions: NodeSessions
   readonly #ledger: Ledger
@@ -53,13 +55,18 @@ export class RunningNode {
   #resampling: Promise<void> | undefined
   #missedBeats = false
   #blockTold = false
+  #zoneDataTold = false
   #stopping = false
+  /** The life under which the tasks were registered last. */
+  #registeredAs: string | undefined
+  #registering: Promise<void> | undefined
   readonly #inBackground = new Set<Promise<void>>()
 
   constructor(prepared: PreparedNode, definitions: readonly TaskDefinition[], options: CheckedOptions<never>, events: Events, versions: string) {
     const { store, tables, namespace } = prepared
     this.#options = options
     this.#events = events
+    this.#versions = versions
     this.#databaseClock = new DatabaseClock(options.clock)
     const onLockSessionLost = (error: Error): void => this.#error(error, 'the session of the veto locks')
     this.#sessions = new NodeSessions({ ...prepared, options, onLockSessionLost })
@@ -78,7 +85,7 @@ export class RunningNode {
     const worker = options.pulse === 'main' ? undefined : new WorkerLease({
       ...leaseOptions, url: options.url as string, probe: prepared.probe, veto: prepared.veto, abortGraceMs: options.abortGraceMs, onLockSessionLost,
     })
-    const lease = worker ?? new NodeLease({ ...leaseOptions, pulse: this.#sessions.pulse, beforeBeat: () => this.#sessions.judgeLocks() })
+    const lease = worker ?? new NodeLease({ ...leaseOptions, random, pulse: this.#sessions.pulse, beforeBeat: () => this.#sessions.judgeLocks() })
     this.#lease = lease
     this.#definitions = worker?.watched(definitions) ?? definitions
     const executor: Executor = {
@@ -99,12 +106,14 @@ export class RunningNode {
 
   /** What a person may do, with this node obeying at once. */
   get operations(): Operations {
+    const { veto } = this.#executor
     return createOperations(this.#ledger, {
       changed: async () => {
         await this.#dispatcher.reload()
         this.#dispatcher.lookSoon()
       },
       cancel: (executionId) => requestCancel(this.#executor, executionId, 'cancelled by hand'),
+      lockHolder: veto && ((task) => veto.holder(task)),
     })
   }
 
@@ -173,28 +182,38 @@ export class RunningNode {
 
   #onBeat(beat: Heartbeat): void {
     this.#tellBeat(beat)
+    this.#dispatcher.clockRead()
     // Kept once it has been obeyed: a reload that failed is due again at the next beat.
     if (this.#registry !== beat.registry) this.#background(this.#dispatcher.reload().then(() => { this.#registry = beat.registry }), 'reading the tasks')
     if (beat.orphans > 0 || this.#unknown(beat)) this.#background(this.#sweep(), 'the sweep')
     if (this.#retention.due) this.#background(this.#retention.run(() => this.#stopping), 'deleting old executions')
     if (beat.cancels > 0) this.#background(obeyCancels(this.#executor), 'obeying a cancellation')
-    if (beat.uncarried > 0) this.#background(this.#carry(), 'looking after definitions')
-    if (beat.nearestDueAt !== null) this.#dispatcher.lookAt(beat.nearestDueAt)
+    if (this.#carried.due(beat.uncarried)) this.#background(this.#carry(), 'looking after definitions')
+    // While it was away, a lower revision may have taken over what nobody seemed to carry.
+    if (this.#registeredAs !== undefined && this.#registeredAs !== this.nodeId) this.#background(this.#registerAgain(), 'registering the tasks again')
+    this.#dispatcher.told(beat)
     if (this.#missedBeats) {
       this.#missedBeats = false
       this.#dispatcher.timeLost()
     }
   }
 
-  #tellBeat({ dbNow, nearestDueAt }: Heartbeat): void {
+  #tellBeat({ dbNow, nearestDueAt, otherZoneData }: Heartbeat): void {
     const { leaseMs, heartbeatMs, concurrency } = this.#options
     const loopLag = this.#loop.take()
     this.#tellBlock(this.nodeId, loopLag.maxMs)
     this.#blockTold = false
+    this.#tellZoneData(otherZoneData)
     this.#events.emit('heartbeat', {
       nodeId: this.nodeId, dbNow, leaseMs, heartbeatMs, clockOffsetMs: this.#databaseClock.offsetMs(), uncertaintyMs: this.#databaseClock.uncertaintyMs(),
-      overdueMs: Math.max(0, dbNow - (nearestDueAt ?? dbNow)), workers: { busy: this.#workers.busy, waiting: this.#workers.waiting, limit: concurrency }, loopLag,
+      overdueMs: Math.max(0, dbNow - (nearestDueAt ?? dbNow)), otherZoneData, workers: { busy: this.#workers.busy, waiting: this.#workers.waiting, limit: concurrency }, loopLag,
     })
+  }
+
+  /** Once each time it begins: in a deployment that brings another Node it comes and goes. */
+  #tellZoneData(others: number): void {
+    if (others > 0 && !this.#zoneDataTold) this.#events.emit('warning', { finding: zoneDataFinding(others, zoneDataOf(this.#versions)) })
+    this.#zoneDataTold = others > 0
   }
 
   /** Once per block: at the new life that a lost lease brings, or at the next heartbeat. */
@@ -217,8 +236,16 @@ export class RunningNode {
   }
 
   async #registerTasks(): Promise<void> {
-    const outcomes = await registerTasks(this.#ledger, this.#definitions.map(registrationOf), { nodeId: this.nodeId, revision: this.#options.revision })
+    const { nodeId } = this
+    const outcomes = await registerTasks(this.#ledger, this.#definitions.map(registrationOf), { nodeId, revision: this.#options.revision, again: this.#registeredAs !== undefined })
+    this.#registeredAs = nodeId
     for (const [task, outcome] of outcomes) if (outcome === 'superseded') this.#events.emit('definition.superseded', { task })
+  }
+
+  /** Single-flight; tried at each heartbeat of the new life until it succeeds. */
+  #registerAgain(): Promise<void> {
+    this.#registering ??= this.#registerTasks().then(() => this.#dispatcher.reload()).finally(() => { this.#registering = undefined })
+    return this.#registering
   }
 
   /** Single-flight: dead nodes, orphaned rows and gates; what it freed is started at once. */
@@ -229,8 +256,8 @@ export class RunningNode {
 
   async #sweepOnce(): Promise<void> {
     const { recovered, blocked } = await sweep(this.#ledger, { nodeId: this.nodeId, owners: () => new Set(this.#owners.keys()), rule: recoveryRule })
-    for (const { executionId, taskName, fireTime, state, crashCount, stalled } of recovered) {
-      this.#events.emit('execution.recovered', { executionId, task: taskName, fireTime, state, crashCount })
+    for (const { executionId, taskName, fireTime, state, crashCount, errorCode, stalled } of recovered) {
+      this.#events.emit('execution.recovered', { executionId, task: taskName, fireTime, state, crashCount, errorCode })
       if (stalled) this.#events.emit('task.stalled', { task: taskName, reason: `execution ${executionId} crashed` })
     }
     if (recovered.some(({ stalled }) => stalled)) await touchRegistry(this.#ledger, 'change')
@@ -239,8 +266,12 @@ export class RunningNode {
   }
 
   #carry(): Promise<void> {
-    this.#carrying ??= this.#carried.look({ nodeId: this.nodeId, revision: this.#options.revision }).finally(() => { this.#carrying = undefined })
+    this.#carrying ??= this.#carryOnce().finally(() => { this.#carrying = undefined })
     return this.#carrying
+  }
+
+  async #carryOnce(): Promise<void> {
+    if (await this.#carried.look({ nodeId: this.nodeId, revision: this.#options.revision })) await this.#dispatcher.reload()
   }
 
   #resample(): Promise<void> {

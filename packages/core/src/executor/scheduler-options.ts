@@ -25,7 +25,10 @@ export interface SchedulerOptions<TClient = unknown> {
   timeZone?: string
   /** Default daylight-saving rule of the tasks. */
   dst?: DstRule
-  /** A dead instance is replaced within `leaseMs` + `heartbeatMs` of its last renewal. Default 30,000, at least 1,000. */
+  /**
+   * A dead instance is replaced within `leaseMs` + `heartbeatMs` of its last renewal. Default 30,000, at least 1,000. A failover of the database that takes longer
+   * than the lease less its margin and a heartbeat costs every instance what it runs.
+   */
   leaseMs?: number
   /** Default 10,000; a lease must hold two of them. */
   heartbeatMs?: number
@@ -57,7 +60,7 @@ export interface SchedulerOptions<TClient = unknown> {
   abortGraceMs?: number
   /** Signals that drain. Default SIGTERM and SIGINT; false for none. */
   signals?: readonly NodeJS.Signals[] | false
-  /** Gets the plan at start, one line per task. Default: nothing is printed. */
+  /** Gets the plan at start: each task with its next fire times, and the dates of the coming 400 days on which it will not run. Default: nothing is printed. */
   log?: (line: string) => void
   clock?: Clock
   /** Uniform in [0, 1): jitter of pauses. Default Math.random. */

@@ -8,6 +8,7 @@ import type { Dialect } from '../spi/dialect.ts'
 import { checkNumbers } from './check-numbers.ts'
 import { Events, type EventName, type Listener } from './events.ts'
 import type { Operations } from './operations.ts'
+import { refuseHasty } from './hasty-schedule.ts'
 import { prepareNode } from './prepare-node.ts'
 import { RunningNode } from './running-node.ts'
 import { checkOptions, type CheckedOptions, type SchedulerOptions } from './scheduler-options.ts'
@@ -60,13 +61,7 @@ class ClusterScheduler<TClient> implements Scheduler<TClient> {
     const { timeZone, dst } = this.#options
     const definition = defineTask(name, options, handler, { timeZone, dst })
     if (this.#tasks.has(name)) throw new SchedError('SCHED_TASK_DUPLICATE', `the task ${JSON.stringify(name)} is registered already.`, { remedy: 'Give each task a name of its own.' })
-    const { heartbeatMs, clock } = this.#options
-    const periodMs = definition.schedule.period(clock.wallMs())
-    if (definition.overlap === 'cancel-previous' && periodMs !== null && periodMs < 2 * heartbeatMs) {
-      throw new SchedError('SCHED_OPTION_INVALID', `task ${JSON.stringify(name)}: overlap 'cancel-previous' fires every ${periodMs} ms, and a cancellation takes up to one heartbeat of ${heartbeatMs} ms: no run would ever end.`, {
-        remedy: `Choose a period of at least ${2 * heartbeatMs} ms, a shorter heartbeatMs, or 'queue-one'.`,
-      })
-    }
+    refuseHasty(definition, this.#options.heartbeatMs, this.#options.clock.wallMs())
     // The host's clock will do here: it only tells a year in the past from one to come.
     assertFiresAfter(definition.schedule, this.#options.clock.wallMs())
     this.#tasks.set(name, definition)
@@ -103,10 +98,12 @@ class ClusterScheduler<TClient> implements Scheduler<TClient> {
   resume(...args: Parameters<Operations['resume']>): ReturnType<Operations['resume']> { return this.#operate((operations) => operations.resume(...args)) }
   trigger(...args: Parameters<Operations['trigger']>): ReturnType<Operations['trigger']> { return this.#operate((operations) => operations.trigger(...args)) }
   cancel(...args: Parameters<Operations['cancel']>): ReturnType<Operations['cancel']> { return this.#operate((operations) => operations.cancel(...args)) }
+  retry(...args: Parameters<Operations['retry']>): ReturnType<Operations['retry']> { return this.#operate((operations) => operations.retry(...args)) }
   reschedule(...args: Parameters<Operations['reschedule']>): ReturnType<Operations['reschedule']> { return this.#operate((operations) => operations.reschedule(...args)) }
   explain(...args: Parameters<Operations['explain']>): ReturnType<Operations['explain']> { return this.#operate((operations) => operations.explain(...args)) }
   tasks(): ReturnType<Operations['tasks']> { return this.#operate((operations) => operations.tasks()) }
   executions(...args: Parameters<Operations['executions']>): ReturnType<Operations['executions']> { return this.#operate((operations) => operations.executions(...args)) }
+  locks(...args: Parameters<Operations['locks']>): ReturnType<Operations['locks']> { return this.#operate((operations) => operations.locks(...args)) }
 
   async #operate<T>(work: (operations: Operations) => Promise<T>): Promise<T> {
     if (this.#life.state === 'new' || this.#life.state === 'stopped') throw new SchedError('SCHED_STOPPED', 'the scheduler is not running.', { remedy: 'Start it first; the `sched` command needs no running instance.' })
@@ -118,13 +115,15 @@ class ClusterScheduler<TClient> implements Scheduler<TClient> {
     const dialect: Dialect = options.dialect ?? (this.#ownDialect ??= await resolveDialect(options.url as string))
     if (dialect.store === undefined) throw new SchedError('SCHED_CAPABILITY_MISSING', `the dialect ${dialect.name} has locks but no store.`, { remedy: 'Give createScheduler a database for the ledger.' })
     const prepared = await prepareNode(dialect, options, this.#giveUp.signal, (finding) => this.#events.emit('warning', { finding }))
-    for (const finding of checkNumbers([...this.#tasks.values()] as TaskDefinition[], options.concurrency, options.clock.wallMs())) this.#events.emit('warning', { finding })
-    const node = new RunningNode(prepared, [...this.#tasks.values()] as TaskDefinition[], options, this.#events, versions())
+    const definitions = [...this.#tasks.values()] as TaskDefinition[]
+    const numbers = { ...options, clockUncertaintyMs: prepared.clockUncertaintyMs, poolLimit: prepared.probe.poolLimit }
+    for (const finding of checkNumbers(definitions, numbers, options.clock.wallMs())) this.#events.emit('warning', { finding })
+    const node = new RunningNode(prepared, definitions, options, this.#events, versions(options.heartbeatMs))
     await node.start()
     for (const signal of options.signals === false ? [] : options.signals) process.on(signal, this.#onSignal)
     const plan = this.#plan()
     for (const line of plan) options.log?.(line)
-    this.#events.emit('started', { nodeId: node.nodeId, namespace: prepared.namespace, plan })
+    this.#events.emit('started', { nodeId: node.nodeId, namespace: prepared.namespace, plan, tasks: [...this.#tasks.keys()] })
     return node
   }
 
@@ -152,7 +151,7 @@ class ClusterScheduler<TClient> implements Scheduler<TClient> {
   }
 }
 
-/** What this node is made of, for the ledger. */
-function versions(): string {
-  return JSON.stringify({ core: manifest.version, node: process.versions.node, tzdata: process.versions.tz })
+/** What this node is made of and how often it looks, for the ledger. */
+function versions(heartbeatMs: number): string {
+  return JSON.stringify({ core: manifest.version, node: process.versions.node, tzdata: process.versions.tz, heartbeatMs })
 }

@@ -7,20 +7,21 @@ import type { Executor } from './executor.ts'
 import { requestCancel } from './request-cancel.ts'
 
 /**
- * The gate or the lock of a task is taken: the overlap policy applies. A retry waits its turn; a slot is skipped and says why, or waits
- * where the policy keeps a queue.
+ * The gate or the lock of a task is taken: the overlap policy applies to the slots of its schedule. They are skipped and say why, or wait
+ * where the policy keeps a queue. A retry, a slot that was caught up and what a person triggered wait for their turn under every policy.
  */
 export async function settleRefused(executor: Executor, armed: ArmedTask, row: ExecutionRow, why: string): Promise<AttemptOutcome> {
-  const { ledger, databaseClock, heartbeatMs } = executor
-  const { overlap } = armed.definition
-  if (row.state === 'retry') return { status: 'again', at: databaseClock.nowMs() + heartbeatMs }
-  if (overlap === 'cancel-previous') {
-    const running = await runningExecutions(ledger, row.taskName)
+  if (row.state === 'retry') return { status: 'waiting' }
+  if (armed.definition.overlap === 'cancel-previous') {
+    const running = await runningExecutions(executor.ledger, row.taskName)
+    // Picked twice: by its claim and by the run that ended that moment. The other one has started it.
+    if (running.some(({ executionId }) => executionId === row.executionId)) return { status: 'ended' }
     // After an outage an older slot may come behind a newer one that runs: it does not turn the clock back.
-    if (running.some(({ fireTime }) => fireTime > row.fireTime)) return skip(executor, row, { code: 'superseded', text: 'a later slot runs already.' })
-    for (const { executionId } of running) await requestCancel(executor, executionId, 'a later slot of the task cancels it')
+    const late = running.some(({ fireTime }) => fireTime > row.fireTime)
+    if (late && row.origin !== 'manual') return skip(executor, row, { code: 'superseded', text: 'a later slot runs already.' })
+    for (const { executionId } of late ? [] : running) await requestCancel(executor, executionId, 'a later slot of the task cancels it')
   }
-  if (armed.queues) return { status: 'waiting' }
+  if (armed.queues || row.origin !== 'scheduled') return { status: 'waiting' }
   return skip(executor, row, { code: 'overlap', text: `${why}.` })
 }
 
@@ -28,5 +29,5 @@ async function skip({ ledger, events }: Executor, row: ExecutionRow, reason: { c
   if (await skipSlot(ledger, row.executionId, reason)) {
     events.emit('slot.skipped', { task: row.taskName, executionId: row.executionId, fireTime: row.fireTime, reason: reason.code })
   }
-  return { status: 'ended' }
+  return { status: 'skipped' }
 }

@@ -13,7 +13,7 @@ export interface TaskContext<TClient = unknown> {
   readonly executionId: string
   /** The instant of the schedule this run is for, never "now". */
   readonly fireTime: Date
-  /** Why it runs: by schedule, caught up after an outage, by hand, or as a further attempt. */
+  /** Why it runs: by schedule, caught up after an outage, by hand (`manual`: triggered or retried by a person; a retry stays so in its further attempts), or as a further attempt. */
   readonly reason: Origin | AttemptReason
   /** Counts from 1. */
   readonly attempt: number
@@ -23,7 +23,7 @@ export interface TaskContext<TClient = unknown> {
   readonly owner: string
   /** Grows with every start of the task. Hand it to whatever the task writes to outside the database. */
   readonly fencingToken: number
-  /** Aborts on a lost lease, a timeout and a drain. `aborted` and `throwIfAborted` are judged at the moment they are read. */
+  /** Aborts on a lost lease, a timeout, a cancellation and a drain. `aborted` and `throwIfAborted` are judged at the moment they are read. */
   readonly signal: AbortSignal
   /**
    * Runs `fn` and completes the execution in one transaction: both commit, or neither. May be called once, and nothing may follow

@@ -3,7 +3,7 @@ import { longestTaskName } from '../ledger/schema.ts'
 import { compileSchedule, type Schedule } from '../schedule/schedule.ts'
 import type { DstRule } from '../schedule/zone/dst-rule.ts'
 import { nameFault } from '../spi/lock-name.ts'
-import { retryPolicy, type RetryOptions, type RetryPolicy } from './retry-policy.ts'
+import { retryPolicy, retrySpec, type RetryOptions, type RetryPolicy } from './retry-policy.ts'
 import type { TaskContext } from './task-context.ts'
 import { hashSpec, scheduleSpec, writeSpec, zoneData } from './task-spec.ts'
 
@@ -29,20 +29,25 @@ export interface TaskOptions {
   /**
    * When the previous run has not ended, on whatever instance. `skip` (default): the slot is recorded as skipped. `queue-one`: the latest
    * such slot runs next, older ones are superseded. `cancel-previous`: the running one is asked to end, then the slot runs. `allow`: both run.
+   * A retry, a missed slot that is caught up and a run by hand are never skipped for it: they wait until the task is free.
    */
   overlap?: OverlapPolicy
   /**
-   * After an outage of all instances. `run-once` (default): the latest missed slot runs. `skip`: only when it is inside the catch-up window.
-   * `run-all`: all run, oldest first, within `runAll`. `stall`: none runs; the task waits for `resume`.
+   * Fire times that no instance claimed or started in time: an outage of all, a deployment, a crash. `run-once` (default): the latest missed slot runs,
+   * however late. `skip`: only when it is inside the catch-up window. `run-all`: all run, oldest first, within `runAll`. `stall`: a single slot inside
+   * the catch-up window runs; when more were missed, or an older one, none runs and the task waits for `resume`.
    */
   misfire?: MisfirePolicy
-  /** Bounds of `misfire: 'run-all'`: the newest `max` (default 100) missed slots not older than `maxAgeMs` (default 24 h). */
+  /**
+   * Bounds of `misfire: 'run-all'`: the newest `max` (default 100) missed slots not older than `maxAgeMs` (default 24 h, at least two leases). They hold for
+   * the slots that wait behind a run as well: a task that falls behind gives the oldest up, as `missed` with the code `backlog`.
+   */
   runAll?: { max?: number; maxAgeMs?: number }
-  /** How late a missed slot may still start under `misfire: 'skip'`. Default: half the distance to the next fire time, at least two leases, at most 24 h. */
+  /** How late a missed slot may still start under `misfire: 'skip'` and `'stall'`. Default: half the distance to the next fire time, at least two leases, at most 24 h. */
   catchUpWindowMs?: number
   /** An attempt whose node died: `retry` (default), `fail`, or `stall`: fail, and the task waits for `resume`. */
   recovery?: RecoveryPolicy
-  /** For the wait for a local worker; higher first. Default 0. */
+  /** For the wait for a local worker; higher first. A queue of the task gives way between its runs to what is not lower. Default 0. */
   priority?: number
 }
 
@@ -96,7 +101,7 @@ export function defineTask<TClient>(name: string, options: TaskOptions, handler:
   const retry = retryPolicy(name, options.retry)
   const spec = writeSpec({
     schedule: scheduleSpec(schedule, options), scheduleSemantics: schedule.scheduleSemantics, tzdata: zoneData(schedule),
-    jitterMs, timeoutMs: timeoutMs === Infinity ? null : timeoutMs, retry: { ...options.retry, retryable: undefined }, maxRetries: retry.max, overlap, misfire, runAll: misfire === 'run-all' ? runAll : null, catchUpWindowMs: catchUpWindowMs ?? null, recovery,
+    jitterMs, timeoutMs: timeoutMs === Infinity ? null : timeoutMs, retry: retrySpec(options.retry), maxRetries: retry.max, overlap, misfire, runAll: misfire === 'run-all' ? runAll : null, catchUpWindowMs: catchUpWindowMs ?? null, recovery,
   })
   return { name, handler, schedule, jitterMs, timeoutMs, retry, overlap, misfire, runAll, catchUpWindowMs, recovery, priority, spec, hash: hashSpec(spec, null) }
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { compileSchedule, type Schedule } from '../schedule/schedule.ts'
 import type { DstRule } from '../schedule/zone/dst-rule.ts'
 import type { RecoveryRule } from '../ledger/sweep.ts'
+import type { ScheduleReader } from '../ledger/stored-task.ts'
 import type { TaskRegistration } from '../ledger/tasks.ts'
 import { maxCrashes } from './retry-policy.ts'
 import type { TaskDefinition } from './task-definition.ts'
@@ -50,9 +51,14 @@ export function compileSpec({ cron, everyMs, timeZone, dst, startAt, endAt }: Sc
   return compileSchedule({ cron: cron ?? undefined, everyMs: everyMs ?? undefined, timeZone, dst, startAt: startAt ?? undefined, endAt: endAt ?? undefined })
 }
 
-/** The hash of the effective definition. Nodes whose hash differs do not claim. */
-export function hashSpec(spec: string, override: string | null): string {
-  return createHash('sha256').update(override === null ? spec : `${spec}\n${override}`, 'utf8').digest('hex')
+/**
+ * The hash of the effective definition. Nodes whose hash differs do not claim. A schedule set at run time counts with the zone data of those
+ * who are to claim by it.
+ */
+export function hashSpec(spec: string, override: string | null, tzdata: string | null = process.versions.tz ?? null): string {
+  const zoned = override !== null && (JSON.parse(override) as ScheduleSpec).timeZone !== 'UTC'
+  const parts = [spec, ...(override === null ? [] : [override]), ...(zoned ? [tzdata] : [])]
+  return createHash('sha256').update(parts.join('\n'), 'utf8').digest('hex')
 }
 
 /** The definition as it is with the schedule that was set at run time. */
@@ -61,9 +67,21 @@ export function withOverride(definition: TaskDefinition, override: string | null
   return { ...definition, schedule: compileSpec(JSON.parse(override) as ScheduleSpec), hash: hashSpec(definition.spec, override) }
 }
 
+/** The schedule that rules in a stored definition. Versions of the zone data count as one: a new runtime is no new schedule. */
+export const storedSchedule: ScheduleReader = ({ spec, override }) => {
+  try {
+    const { schedule, scheduleSemantics } = readSpec(spec)
+    const effective = override === null ? schedule : JSON.parse(override) as ScheduleSpec
+    return { key: JSON.stringify([scheduleSemantics, effective]), schedule: compileSpec(effective) }
+  } catch {
+    // Another build's, that this one cannot read: the other's zone, or a later form.
+    return null
+  }
+}
+
 /** What the ledger is told at registration. */
 export function registrationOf({ name, spec }: TaskDefinition): TaskRegistration {
-  return { taskName: name, spec, definitionHash: (override) => hashSpec(spec, override) }
+  return { taskName: name, spec, definitionHash: (override) => hashSpec(spec, override), readSchedule: storedSchedule }
 }
 
 /** The rule for crashed attempts, from the definition in the ledger. */

@@ -36,6 +36,9 @@ export class Workers {
 
   get waiting(): number { return this.#waiting.length }
 
+  /** Of whoever is next; undefined when nobody waits. */
+  get nextPriority(): number | undefined { return this.#waiting[0]?.priority }
+
   /**
    * Resolves with the way to give the worker back (idempotent).
    * @throws SchedError SCHED_WORKERS_BUSY when the policy turns it away; what the signal aborts with
@@ -53,8 +56,7 @@ export class Workers {
         grant: () => { signal.removeEventListener('abort', onAbort); resolve(this.#take()) },
       }
       signal.addEventListener('abort', onAbort, { once: true })
-      this.#waiting.push(waiting)
-      this.#waiting.sort((a, b) => b.priority - a.priority || a.order - b.order)
+      this.#waiting.splice(this.#waiting.findLastIndex((earlier) => earlier.priority >= priority) + 1, 0, waiting)
     })
   }
 

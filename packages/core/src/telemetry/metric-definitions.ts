@@ -21,19 +21,19 @@ const ofScheduler = {
   task_duration_seconds: {
     kind: 'histogram', labels: ['task_name'], buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1800, 3600], help: 'How long attempts ran, however they ended.',
   },
-  task_failed_total: { kind: 'counter', labels: ['task_name', 'code'], help: 'Executions that failed for good, by error code; SCHED_TASK_FAILED is the error of the handler itself.' },
+  task_failed_total: { kind: 'counter', labels: ['task_name', 'code'], help: 'Executions that failed for good, by error code; SCHED_TASK_FAILED is the error of the handler itself, SCHED_TASK_POISON too many crashes.' },
   task_retry_total: { kind: 'counter', labels: ['task_name', 'reason'], help: 'Further attempts that were scheduled, by why: retry, recovered, interrupted, lock-lost.' },
   task_fenced_total: { kind: 'counter', labels: ['task_name'], help: 'Writes of late attempts that were refused: the execution had moved on.' },
   task_recovered_total: { kind: 'counter', labels: ['task_name', 'state'], help: 'Executions of dead instances that this one settled, by their new state: retry, failed.' },
   task_last_success_timestamp_seconds: { kind: 'gauge', labels: ['task_name'], help: 'When this instance last ran the task with success: seconds since the epoch, by the clock of the database.' },
   // what did not run
   task_skipped_total: { kind: 'counter', labels: ['task_name', 'reason'], help: 'Fire times that were recorded as skipped, by why: overlap, superseded.' },
-  task_missed_total: { kind: 'counter', labels: ['task_name'], help: 'Fire times that nobody claimed in time and that were recorded as missed.' },
+  task_missed_total: { kind: 'counter', labels: ['task_name'], help: 'Fire times that nobody claimed or started in time, and slots of a run-all task beyond its bounds: recorded as missed.' },
   task_left_total: { kind: 'counter', labels: ['task_name'], help: 'Fire times for which this instance was too full to compete.' },
   // what needs a person
   task_stuck: { kind: 'gauge', labels: ['task_name'], help: 'Handlers of this instance that ignore their aborted signal now.' },
   task_stalled_total: { kind: 'counter', labels: ['task_name'], help: 'How often a task was stalled until somebody resumes it.' },
-  task_superseded_total: { kind: 'counter', labels: ['task_name'], help: 'How often this instance stood back because a higher revision of the task rules.' },
+  task_superseded_total: { kind: 'counter', labels: ['task_name'], help: 'How often this instance stood back because another definition of the task rules: of a higher revision or, without revisions, of a later boot.' },
   task_lock_foreign_total: { kind: 'counter', labels: ['task_name'], help: 'Starts refused because somebody outside the ledger holds the lock of the task.' },
   scheduler_recovery_blocked: { kind: 'gauge', labels: [], help: 'Rows of dead instances that a foreign open transaction keeps from being recovered.' },
   // the instance
@@ -43,6 +43,7 @@ const ofScheduler = {
   scheduler_lease_lost_total: { kind: 'counter', labels: [], help: 'How often this instance lost its lease, and with it every attempt it ran.' },
   scheduler_clock_skew_seconds: { kind: 'gauge', labels: [], help: 'How far the clock of the database is ahead of the clock of this host.' },
   scheduler_clock_uncertainty_seconds: { kind: 'gauge', labels: [], help: 'How wrong the measured skew may be: half the shortest recent round trip.' },
+  scheduler_tzdata_mismatch: { kind: 'gauge', labels: [], help: 'Live instances whose time zone data is of another version than that of this one, as of the last heartbeat.' },
   scheduler_event_loop_lag_seconds: { kind: 'gauge', labels: ['stat'], help: 'Delay of the event loop between the last two heartbeats: mean, p99, max.' },
   scheduler_event_loop_blocked_total: { kind: 'counter', labels: [], help: 'How often the event loop did not turn for a whole lease.' },
   scheduler_workers_busy: { kind: 'gauge', labels: [], help: 'Local workers in use at the last heartbeat.' },

@@ -1,5 +1,5 @@
 import { register } from 'prom-client'
-import { isSchedError } from '../errors.ts'
+import { isSchedError, type ErrorCode } from '../errors.ts'
 import type { AttemptRef } from '../executor/events.ts'
 import { watchHealth } from './health.ts'
 import { schedulerMetrics, type SchedulerMetrics } from './metric-definitions.ts'
@@ -15,6 +15,8 @@ export interface ObserveOptions {
 
 const outcomes = ['succeeded', 'failed', 'retry', 'fenced', 'unfinished'] as const
 const retryReasons = ['retry', 'recovered', 'interrupted', 'lock-lost'] as const
+const startReasons = ['scheduled', 'catchup', 'manual', ...retryReasons] as const
+const failureCodes: readonly ErrorCode[] = ['SCHED_TASK_FAILED', 'SCHED_TASK_TIMEOUT', 'SCHED_TASK_CANCELLED', 'SCHED_LEASE_LOST', 'SCHED_TASK_POISON']
 
 /**
  * Shows a scheduler's events as Prometheus metrics; `docs/observability.md` lists them. To be called before `start()`. The result stops
@@ -44,11 +46,19 @@ function countTasks(scheduler: EventSource, metrics: MetricSet<SchedulerMetrics>
   const introduce = (task_name: string): void => {
     if (known.has(task_name)) return
     known.add(task_name)
+    for (const reason of startReasons) metrics.task_starts_total.inc({ task_name, reason }, 0)
     for (const outcome of outcomes) metrics.task_runs_total.inc({ task_name, outcome }, 0)
+    for (const code of failureCodes) metrics.task_failed_total.inc({ task_name, code }, 0)
     for (const reason of retryReasons) metrics.task_retry_total.inc({ task_name, reason }, 0)
-    for (const counter of [metrics.task_fenced_total, metrics.task_missed_total, metrics.task_left_total, metrics.task_stalled_total]) counter.inc({ task_name }, 0)
+    for (const state of ['retry', 'failed']) metrics.task_recovered_total.inc({ task_name, state }, 0)
+    for (const reason of ['overlap', 'superseded']) metrics.task_skipped_total.inc({ task_name, reason }, 0)
+    for (const counter of [metrics.task_fenced_total, metrics.task_missed_total, metrics.task_left_total, metrics.task_stalled_total, metrics.task_superseded_total, metrics.task_lock_foreign_total]) {
+      counter.inc({ task_name }, 0)
+    }
     metrics.task_stuck.set({ task_name }, 0)
   }
+  /** Events of a task may come before `started`, and tasks that others carry are recovered here too. */
+  const of = ({ task }: { readonly task: string }): { readonly task_name: string } => { introduce(task); return { task_name: task } }
   /** When the attempts in hand started, by the database's clock. */
   const startedAt = new Map<string, number>()
   const ended = ({ task: task_name, owner, runMs }: AttemptRef & { runMs: number }, outcome: typeof outcomes[number]): void => {
@@ -60,40 +70,41 @@ function countTasks(scheduler: EventSource, metrics: MetricSet<SchedulerMetrics>
   }
 
   return subscribe(scheduler, {
-    'execution.started': ({ task: task_name, owner, fireTime, lateMs, origin, attemptReason, delayMs, priority }) => {
-      introduce(task_name)
+    started: ({ tasks }) => { for (const task of tasks) introduce(task) },
+    'execution.started': (event) => {
+      const { owner, fireTime, lateMs, origin, attemptReason, delayMs, priority } = event
       startedAt.set(owner, fireTime + lateMs)
-      metrics.task_starts_total.inc({ task_name, reason: attemptReason ?? origin })
-      if (attemptReason === null) metrics.task_delay_seconds.observe({ task_name, priority: String(priority) }, Math.max(0, delayMs) / 1000)
+      metrics.task_starts_total.inc({ ...of(event), reason: attemptReason ?? origin })
+      if (attemptReason === null) metrics.task_delay_seconds.observe({ ...of(event), priority: String(priority) }, Math.max(0, delayMs) / 1000)
     },
     'execution.succeeded': (event) => { ended(event, 'succeeded') },
     'execution.failed': (event) => {
       ended(event, 'failed')
-      metrics.task_failed_total.inc({ task_name: event.task, code: isSchedError(event.error) ? event.error.code : 'SCHED_TASK_FAILED' })
+      metrics.task_failed_total.inc({ ...of(event), code: isSchedError(event.error) ? event.error.code : 'SCHED_TASK_FAILED' })
     },
     'execution.retry': (event) => {
       ended(event, 'retry')
-      metrics.task_retry_total.inc({ task_name: event.task, reason: event.reason })
+      metrics.task_retry_total.inc({ ...of(event), reason: event.reason })
     },
     'execution.fenced': (event) => {
       ended(event, 'fenced')
-      metrics.task_fenced_total.inc({ task_name: event.task })
+      metrics.task_fenced_total.inc(of(event))
     },
     'execution.unfinished': (event) => { ended(event, 'unfinished') },
-    'execution.recovered': ({ task: task_name, state }) => {
-      introduce(task_name)
-      metrics.task_recovered_total.inc({ task_name, state })
-      if (state === 'retry') metrics.task_retry_total.inc({ task_name, reason: 'recovered' })
-      else metrics.task_failed_total.inc({ task_name, code: 'SCHED_LEASE_LOST' })
+    'execution.recovered': (event) => {
+      metrics.task_recovered_total.inc({ ...of(event), state: event.state })
+      if (event.state === 'retry') metrics.task_retry_total.inc({ ...of(event), reason: 'recovered' })
+      else metrics.task_failed_total.inc({ ...of(event), code: event.errorCode })
     },
-    'slot.skipped': ({ task: task_name, reason }) => { metrics.task_skipped_total.inc({ task_name, reason }) },
-    'slot.missed': ({ task: task_name, count }) => { metrics.task_missed_total.inc({ task_name }, count) },
-    'slot.left': ({ task: task_name }) => { metrics.task_left_total.inc({ task_name }) },
-    'task.stuck': ({ task: task_name }) => { metrics.task_stuck.add({ task_name }, 1) },
-    'task.unstuck': ({ task: task_name }) => { metrics.task_stuck.add({ task_name }, -1) },
-    'task.stalled': ({ task: task_name }) => { metrics.task_stalled_total.inc({ task_name }) },
-    'definition.superseded': ({ task: task_name }) => { metrics.task_superseded_total.inc({ task_name }) },
-    'lock.foreign': ({ task: task_name }) => { metrics.task_lock_foreign_total.inc({ task_name }) },
+    'execution.cancelled': (event) => { metrics.task_failed_total.inc({ ...of(event), code: event.error.code }) },
+    'slot.skipped': (event) => { metrics.task_skipped_total.inc({ ...of(event), reason: event.reason }) },
+    'slot.missed': (event) => { metrics.task_missed_total.inc(of(event), event.count) },
+    'slot.left': (event) => { metrics.task_left_total.inc(of(event)) },
+    'task.stuck': (event) => { metrics.task_stuck.add(of(event), 1) },
+    'task.unstuck': (event) => { metrics.task_stuck.add(of(event), -1) },
+    'task.stalled': (event) => { metrics.task_stalled_total.inc(of(event)) },
+    'definition.superseded': (event) => { metrics.task_superseded_total.inc(of(event)) },
+    'lock.foreign': (event) => { metrics.task_lock_foreign_total.inc(of(event)) },
     'lock.acquire': ({ kind, outcome, durationMs }) => { metrics.lock_acquire_duration_ms.observe({ kind, outcome }, durationMs) },
   })
 }
@@ -101,9 +112,10 @@ function countTasks(scheduler: EventSource, metrics: MetricSet<SchedulerMetrics>
 function countNode(scheduler: EventSource, metrics: MetricSet<SchedulerMetrics>): () => void {
   for (const counter of [metrics.scheduler_heartbeat_failures_total, metrics.scheduler_lease_lost_total, metrics.scheduler_event_loop_blocked_total]) counter.inc({}, 0)
   return subscribe(scheduler, {
-    heartbeat: ({ clockOffsetMs, uncertaintyMs, overdueMs, workers, loopLag }) => {
+    heartbeat: ({ clockOffsetMs, uncertaintyMs, overdueMs, otherZoneData, workers, loopLag }) => {
       metrics.scheduler_clock_skew_seconds.set({}, clockOffsetMs / 1000)
       metrics.scheduler_clock_uncertainty_seconds.set({}, uncertaintyMs / 1000)
+      metrics.scheduler_tzdata_mismatch.set({}, otherZoneData)
       metrics.task_overdue_seconds.set({}, overdueMs / 1000)
       metrics.scheduler_workers_busy.set({}, workers.busy)
       metrics.scheduler_workers_waiting.set({}, workers.waiting)

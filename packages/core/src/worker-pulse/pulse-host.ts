@@ -99,7 +99,7 @@ export class PulseHost {
     })
     const watch = new LivenessWatch(liveness, { clock: threadClock, heartbeatMs, ask: () => this.#tell({ kind: 'ask' }) })
     const lease = new NodeLease({
-      ledger: { tables, sql: store.sql, namespace }, pulse: sessions.pulse, clock: threadClock, databaseClock: new RelayingClock(threadClock, this.#tell), leaseMs, heartbeatMs, marginMs, node,
+      ledger: { tables, sql: store.sql, namespace }, pulse: sessions.pulse, clock: threadClock, random: Math.random, databaseClock: new RelayingClock(threadClock, this.#tell), leaseMs, heartbeatMs, marginMs, node,
       beforeBeat: () => sessions.judgeLocks(),
       mustEnd: () => this.#mustEnd(watch),
       onRegistered: (life) => this.#registered(life),

@@ -15,7 +15,7 @@ import { ThreadLink } from './thread-link.ts'
 import { ThreadVeto } from './thread-veto.ts'
 import { fromWire, toWire } from './wire-error.ts'
 
-export interface WorkerLeaseOptions extends Omit<NodeLeaseOptions, 'pulse' | 'ledger' | 'beforeBeat' | 'mustEnd'> {
+export interface WorkerLeaseOptions extends Omit<NodeLeaseOptions, 'pulse' | 'ledger' | 'random' | 'beforeBeat' | 'mustEnd'> {
   readonly ledger: Ledger
   readonly url: string
   readonly probe: Probe

@@ -35,15 +35,49 @@ describe('the sched command', () => {
     expect((await on('tasks')).out).toBe('yearly\tactive\n')
   })
 
-  it('triggers once per key and cancels what waits', async () => {
+  it('triggers once per key, cancels what waits, and retries what has failed', async () => {
     const first = await on('trigger', 'yearly', '--key', 'march', '--json')
     const again = await on('trigger', 'yearly', '--key', 'march', '--json')
     const { executionId } = JSON.parse(first.out) as { executionId: string }
     expect(JSON.parse(again.out)).toEqual({ executionId, created: false })
     expect(await on('cancel', executionId)).toMatchObject({ code: 0, out: 'cancelled\n' })
     expect(await on('cancel', executionId)).toMatchObject({ code: 1, out: 'ended\n' })
+    const { fireTime } = (JSON.parse((await on('executions', 'yearly', '--json')).out) as { fireTime: number }[])[0] as { fireTime: number }
+    expect((await on('explain', 'yearly', new Date(fireTime).toISOString())).out).toBe('failed: SCHED_TASK_CANCELLED, cancelled by hand.\n')
     expect(await on('cancel', 'no-such-id')).toMatchObject({ code: 1, out: 'unknown\n' })
     expect((await on('executions', 'yearly', '--state', 'failed')).out).toContain(executionId)
+    expect(await on('retry', executionId)).toMatchObject({ code: 0, out: 'retried\n' })
+    expect(await on('retry', executionId)).toMatchObject({ code: 1, out: 'open\n' })
+    expect(await on('retry', 'no-such-id')).toMatchObject({ code: 1, out: 'unknown\n' })
+    expect((await on('executions', 'yearly', '--state', 'retry')).out).toContain(executionId)
+    expect(await on('cancel', executionId)).toMatchObject({ code: 0 })
+  })
+
+  it('lists who holds the gates of tasks, and says nothing of a lock where the scheduler takes none', async () => {
+    let end = (): void => undefined
+    const scheduler = createScheduler({ url, namespace: 'cli', signals: false })
+    const begun = new Promise<void>((begin) => {
+      scheduler.task('yearly', { cron: '0 0 1 1 *' }, () => new Promise<void>((resolve) => { end = resolve; begin() }))
+    })
+    await scheduler.start()
+    try {
+      const { executionId } = await scheduler.trigger('yearly')
+      await begun
+      expect((await on('locks')).out).toMatch(new RegExp(`^yearly\tgate held by \\S+:${process.pid} since \\S+Z for ${executionId}\n$`))
+      expect(JSON.parse((await on('locks', 'yearly', '--json')).out)).toEqual([{ task: 'yearly', gate: expect.objectContaining({ executionId, alive: true }) as object }])
+    } finally {
+      end()
+      await scheduler.stop()
+    }
+    expect(await on('locks')).toMatchObject({ code: 0, out: '' })
+    expect((await on('locks', 'yearly')).out).toBe('yearly\tgate free\n')
+    expect(await on('locks', 'nobody')).toMatchObject({ code: 1, err: expect.stringContaining('SCHED_TASK_UNKNOWN') as string })
+  })
+
+  it('P10: a namespace without tasks is named on standard error', async () => {
+    expect(await sched('tasks', '--url', url, '--namespace', 'elsewhere')).toEqual({ code: 0, out: '', err: 'sched: no tasks in the namespace elsewhere.\n' })
+    expect(await sched('tasks', '--url', url, '--namespace', 'elsewhere', '--json')).toMatchObject({ code: 0, out: '[]\n' })
+    expect(await on('tasks')).toMatchObject({ err: '' })
   })
 
   it('explains a fire time', async () => {

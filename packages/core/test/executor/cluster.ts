@@ -5,6 +5,7 @@ import type { Dialect } from '../../src/spi/dialect.ts'
 import type { SqlRow, SqlValue } from '../../src/spi/sql-session.ts'
 import type { StoreSession } from '../../src/session/store-session.ts'
 import { StoreGround, type EmptyStore } from '../ledger/store-ground.ts'
+import { allEnded, silentTimes } from './coverage.ts'
 import type { InstanceConfig, JournalLine } from './instance-config.ts'
 import { LocalNode, type LocalOptions } from './local-node.ts'
 import { realTime } from './real-time.ts'
@@ -20,7 +21,7 @@ export class Instance {
   get journal(): readonly JournalLine[] { return this.child.lines as unknown as readonly JournalLine[] }
 
   /** The first such line, past or future. */
-  line(matches: (line: JournalLine) => boolean, timeoutMs = 20_000): Promise<JournalLine> {
+  line(matches: (line: JournalLine) => boolean, timeoutMs = 40_000): Promise<JournalLine> {
     return this.child.line<JournalLine>(matches, timeoutMs)
   }
 
@@ -29,6 +30,9 @@ export class Instance {
   event(name: string, timeoutMs?: number): Promise<JournalLine> {
     return this.line(({ kind, event }) => kind === 'event' && event === name, timeoutMs)
   }
+
+  /** That an attempt was fenced: where it loses its lease before, more than one may be. */
+  fenced({ owner }: JournalLine): Promise<JournalLine> { return this.line((line) => line.event === 'execution.fenced' && line.owner === owner) }
 
   events(name: string): readonly JournalLine[] { return this.journal.filter(({ kind, event }) => kind === 'event' && event === name) }
 
@@ -57,14 +61,10 @@ export class Cluster {
     this.#writer = this.#ground.session('writer', { callMs: 150 })
   }
 
-  /** Where an instance finds the database; `address` when it goes there through a proxy. */
-  where(address: string = this.store.address): Pick<InstanceConfig, 'file' | 'url'> {
-    return this.store.product === 'SQLite' ? { file: address } : { url: address }
-  }
-
-  instance(config: Omit<InstanceConfig, 'file' | 'url'> & { address?: string }, options?: SpawnNodeOptions): Instance {
-    const { address, ...rest } = config
-    const instance = new Instance({ ...this.where(address), ...rest }, options)
+  /** `address` when it reaches the database through a proxy. */
+  instance(config: Omit<InstanceConfig, 'product' | 'address'> & { address?: string }, options?: SpawnNodeOptions): Instance {
+    const { product, address } = this.store
+    const instance = new Instance({ product, address, ...config }, options)
     this.instances.push(instance)
     return instance
   }
@@ -100,6 +100,19 @@ export class Cluster {
     }
   }
 
+  /**
+   * Rows of one task at a moment at which nothing of it is open and every fire time between the first and the last is accounted for. While
+   * it fires there is such a moment again and again; whoever stops it may leave a slot that it had just claimed, for the next to start.
+   */
+  settled(task: string, everyMs: number, { limitMs = 60_000, and = () => true }: { limitMs?: number; and?: (rows: readonly SqlRow[]) => boolean } = {}): Promise<readonly SqlRow[]> {
+    return this.until('nothing is open and no fire time silent', (rows) => and(rows) && allEnded(rows) && silentTimes(rows, everyMs).length === 0, limitMs, task)
+  }
+
+  /** Puts a slot of a task there that is due now, as a scan leaves what it catches up: a run at a moment that the test chooses. */
+  async makeDue(task: string, id = `due ${task}`): Promise<void> {
+    await this.query(`INSERT INTO sched_executions (namespace, execution_id, task_name, fire_time, slot_key, state, origin, attempt, crash_count, due_at, created_at, definition_hash) SELECT namespace, ?, task_name, 1, 'cron', 'pending', 'catchup', 0, 0, 1, 1, definition_hash FROM sched_tasks WHERE task_name = ?`, [id, task])
+  }
+
   get journal(): readonly JournalLine[] { return this.instances.flatMap(({ journal }) => journal).sort((a, b) => a.at - b.at) }
 
   starts(task?: string): readonly JournalLine[] { return this.journal.filter((line) => line.kind === 'start' && (task === undefined || line.task === task)) }
@@ -108,7 +121,7 @@ export class Cluster {
    * Freezes an instance at a moment at which it is not writing: frozen inside a write transaction it would stop every writer on SQLite,
    * which is a case of its own. Returns the moment.
    */
-  async freeze({ child }: Instance): Promise<number> {
+  async freeze({ child }: { readonly child: NodeChild }): Promise<number> {
     for (let tries = 1; ; tries += 1) {
       const frozenAt = realTime()
       await child.freeze()

@@ -2,48 +2,44 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { proxyFor } from '@sched-dev/databases'
 import { expect } from 'vitest'
 import type { Cluster } from './cluster.ts'
+import { commitAfter, startStatement, successStatement } from './commit-after.ts'
 import { runTogether, type Scenario } from './scenarios.ts'
 
 type Cut = 'cutAfterClientBytes' | 'cutBeforeForward'
 
-const options = { leaseMs: 4_000, heartbeatMs: 500 }
-const commit = (bytes: Buffer): boolean => bytes.includes('COMMIT')
+type Moment = () => (bytes: Buffer, connection: object) => boolean
 
-/** Matches the COMMIT that follows a statement with this text: heartbeats on the other connection commit too. */
-function commitAfter(text: string): (bytes: Buffer) => boolean {
-  let seen = false
-  return (bytes) => {
-    if (bytes.includes(text)) { seen = true; return false }
-    return seen && commit(bytes)
-  }
-}
+// So long that a loaded machine is not late by itself: beyond a heartbeat a slot is the scan's, and several at once are missed.
+const options = { leaseMs: 10_000, heartbeatMs: 2_000 }
+const everyMs = 1_000
 
-const moments: readonly (readonly [string, () => (bytes: Buffer) => boolean])[] = [
+const moments: readonly (readonly [string, Moment])[] = [
   ['the slot', () => (bytes) => bytes.includes('ON CONFLICT DO NOTHING')],
-  ['the start\'s COMMIT', () => commitAfter(`state = 'running', node_id`)],
-  ['the finish\'s COMMIT', () => commitAfter('finished_at = ')],
+  ['the start\'s COMMIT', () => commitAfter(startStatement)],
+  ['the finish\'s COMMIT', () => commitAfter(successStatement)],
 ]
 
-async function cutAt(cluster: Cluster, cut: Cut, moment: () => (bytes: Buffer) => boolean): Promise<void> {
+async function cutAt(cluster: Cluster, cut: Cut, moment: Moment): Promise<void> {
   const proxy = await proxyFor(cluster.store.address)
   try {
-    const tasks = [{ name: 'tick', options: { everyMs: 1_000 }, handler: { do: 'work', ms: 5 } as const }]
+    const tasks = [{ name: 'tick', options: { everyMs }, handler: { do: 'work', ms: 5 } as const }]
     const cutOff = cluster.instance({ address: proxy.url(cluster.store.address), options, tasks })
     await cutOff.line(({ kind }) => kind === 'end', 60_000)
     const happened = proxy[cut](moment())
-    await Promise.race([happened, sleep(10_000).then(() => { throw new Error('no statement was cut') })])
-    // Long enough for a slot without an owner to be found as due, or as a hole.
+    await Promise.race([happened, sleep(20_000).then(() => { throw new Error('no statement was cut') })])
+    // Long enough for a slot without an owner to be found as due, or as a hole; then it must not be open.
     await sleep(4_500)
+    const rows = await cluster.settled('tick', everyMs)
     await cutOff.stop()
 
-    const rows = await cluster.executions('tick')
-    const starts = cluster.starts('tick').map(({ fireTime }) => fireTime)
+    const last = rows.at(-1)?.['fire_time'] as number
+    const starts = cluster.starts('tick').map(({ fireTime }) => fireTime as number).filter((fireTime) => fireTime <= last)
     const fireTimes = rows.map(({ fire_time }) => fire_time as number)
     // No orphan: every second has its row, and each has succeeded, at the first attempt and without a recovery. A slot that was found as
     // due may run while the next one fires, which is then skipped and says so.
     expect(fireTimes).toEqual(Array.from({ length: rows.length }, (_, index) => (fireTimes[0] as number) + index * 1_000))
     const ran = rows.filter(({ state, error_code }) => state !== 'skipped' || error_code !== 'overlap')
-    expect(rows.length - ran.length).toBeLessThanOrEqual(1)
+    expect(ran.length).toBeGreaterThan(rows.length / 2)
     expect(ran.map(({ state, attempt, crash_count }) => ({ state, attempt, crash_count }))).toEqual(ran.map(() => ({ state: 'succeeded', attempt: 1, crash_count: 0 })))
     // No second run.
     expect([...starts].sort()).toEqual(ran.map(({ fire_time }) => fire_time))

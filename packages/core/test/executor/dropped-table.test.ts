@@ -23,9 +23,9 @@ onStores((scenario) => {
     await sleep(1_500)
     for (const statement of schema(cluster)) await cluster.query(statement)
     const since = node.happened.length
-    await node.event('execution.succeeded', (event) => node.happened.slice(since).some((entry) => entry.event === event), 15_000)
+    await node.event('execution.succeeded', (event) => node.happened.slice(since).some((entry) => entry.event === event))
     // The lease was kept on the table that was there, or a new life has begun: either way it works on.
-    await cluster.until('rows again', (rows) => rows.filter(({ state }) => state === 'succeeded').length >= 2, 10_000)
+    await cluster.until('rows again', (rows) => rows.filter(({ state }) => state === 'succeeded').length >= 2, 40_000)
   })
 
   scenario('P10: all tables dropped and made again: the node registers itself and its tasks anew', async (cluster) => {
@@ -36,6 +36,6 @@ onStores((scenario) => {
     for (const table of ['executions', 'tasks', 'nodes', 'meta', 'locks']) await cluster.query(`DROP TABLE sched_${table}`)
     await node.event('error', (event) => (event.error as { code?: string }).code === 'SCHED_TABLE_MISSING')
     for (const statement of schema(cluster)) await cluster.query(statement)
-    await cluster.until('rows again', (rows) => rows.some(({ state }) => state === 'succeeded'), 15_000)
+    await cluster.until('rows again', (rows) => rows.some(({ state }) => state === 'succeeded'), 40_000)
   })
 })

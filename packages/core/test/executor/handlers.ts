@@ -1,17 +1,10 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TaskContext } from '../../src/executor/task-context.ts'
 import type { TaskHandler } from '../../src/executor/task-definition.ts'
+import { execute } from './driver-client.ts'
 import type { HandlerConfig } from './instance-config.ts'
-
-/** The part of a driver's client that these handlers call: `pg` and `node:sqlite`. */
-interface Client { query?: (text: string) => Promise<unknown>; exec?: (text: string) => void }
-
-/** Runs one statement, whichever driver it is. */
-export async function execute(client: unknown, text: string): Promise<void> {
-  const { query, exec } = client as Client
-  if (query !== undefined) await query.call(client, text)
-  else exec?.call(client, text)
-}
+import { closeOrders } from './order-close.ts'
 
 const lookEveryMs = 20
 
@@ -35,7 +28,7 @@ async function act(config: HandlerConfig, context: TaskContext, say: (line: obje
   switch (config.do) {
     case 'work': return sleepUnless(config.ms, context.signal)
     case 'watch': return watch(config.ms, context.signal, say)
-    case 'ignore': return void await sleep(config.ms)
+    case 'ignore': return void await Promise.race([sleep(config.ms), once(process, 'SIGUSR2')])
     case 'fail':
       if (context.attempt <= config.times) throw new Error('told to fail')
       return
@@ -52,6 +45,7 @@ async function act(config: HandlerConfig, context: TaskContext, say: (line: obje
       return
     }
     case 'transaction': return context.transaction((client) => execute(client, `INSERT INTO effects (fire_time, attempt, pid) VALUES (${context.fireTime.getTime()}, ${context.attempt}, ${process.pid})`))
+    case 'close-orders': return closeOrders(context, config)
   }
 }
 

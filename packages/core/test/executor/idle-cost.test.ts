@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect } from 'vitest'
 import type { Cluster } from './cluster.ts'
 import type { LocalOptions } from './local-node.ts'
-import { measured, runTogether } from './scenarios.ts'
+import { far, measured, runTogether } from './scenarios.ts'
 
 const heartbeatMs = 1_000
 const idleMs = 8_000
@@ -50,7 +50,7 @@ async function idle(cluster: Cluster, options: LocalOptions): Promise<void> {
     }
     // What costs too much does so in every window; a session's start-up numbers that arrive late do in one.
     let seen = await look()
-    for (let window = 1; window < 4 && seen.transactions > seen.beats + slack; window += 1) seen = await look()
+    for (let window = 1; window < 8 && seen.transactions > seen.beats + slack; window += 1) seen = await look()
     measured(`PostgreSQL, veto ${options.lockVeto ?? 'auto'}: idle transactions per node and minute at a heartbeat of ${heartbeatMs} ms`, seen.transactions / nodeCount / seen.tookMs * 60_000, '')
     measured(`PostgreSQL, veto ${options.lockVeto ?? 'auto'}: connections per node`, seen.sessions / nodeCount, '')
     expect(seen.transactions).toBeLessThanOrEqual(seen.beats + slack)
@@ -63,19 +63,28 @@ async function idle(cluster: Cluster, options: LocalOptions): Promise<void> {
 }
 
 async function busyConnections(cluster: Cluster): Promise<void> {
-  const node = cluster.node({ lockVeto: 'auto' })
+  const node = cluster.node({ lockVeto: 'auto', leaseMs: 20_000 })
   const { count: look, end } = await onlooker(cluster)
   let sessions = 0
   let open = 0
-  const count = 6
-  for (let index = 0; index < count; index += 1) {
-    node.scheduler.task(`task-${index}`, { everyMs: 1_000 }, (ctx) => (index === 0 ? ctx.transaction(async () => { open += 1; await sleep(700); sessions = Math.max(sessions, (await look()).sessions); open -= 1 }) : sleep(800)))
+  const names = Array.from({ length: 6 }, (_, index) => `task-${index}`)
+  const looked = Promise.withResolvers<void>()
+  for (const name of names) {
+    node.scheduler.task(name, { everyMs: far }, async (ctx) => {
+      open += 1
+      if (name !== names[0]) return looked.promise
+      await ctx.transaction(async () => {
+        while (open < names.length) await sleep(20)
+        sessions = (await look()).sessions
+      }).finally(looked.resolve)
+    })
   }
   await node.scheduler.start()
-  await node.event('execution.succeeded', ({ task }) => task === 'task-0')
+  for (const name of names) await cluster.makeDue(name)
+  for (const name of names) await node.event('execution.succeeded', ({ task }) => task === name)
   await end()
   // Six locks held and one open ctx.transaction: two connections and one.
-  expect(open).toBe(0)
+  expect(open).toBe(names.length)
   expect(sessions).toBe(3)
 }
 

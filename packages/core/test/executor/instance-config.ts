@@ -1,5 +1,6 @@
 import type { SchedulerOptions } from '../../src/executor/scheduler-options.ts'
 import type { TaskOptions } from '../../src/executor/task-definition.ts'
+import type { Product } from '../ledger/connector.ts'
 import type { FreezePoint } from './freeze-in-transaction.ts'
 
 /** What a handler of a child process does. */
@@ -8,7 +9,7 @@ export type HandlerConfig =
   | { readonly do: 'work'; readonly ms: number }
   /** Works and looks at its signal every 20 ms; returns when it has aborted. */
   | { readonly do: 'watch'; readonly ms: number }
-  /** Works and never looks at its signal. */
+  /** Works and never looks at its signal; SIGUSR2 lets it come to its end. */
   | { readonly do: 'ignore'; readonly ms: number }
   /** Throws in its first attempts. */
   | { readonly do: 'fail'; readonly times: number }
@@ -18,13 +19,16 @@ export type HandlerConfig =
   | { readonly do: 'block'; readonly ms: number }
   /** Writes a row into `effects` by `ctx.transaction`. */
   | { readonly do: 'transaction' }
+  /** Reads all open orders and closes the first of them by `ctx.transaction`. */
+  | { readonly do: 'close-orders'; readonly portion: number; readonly pauseMs: number }
 
 export interface TaskConfig { readonly name: string; readonly options: TaskOptions; readonly handler: HandlerConfig }
 
-/** What an instance is started with, as JSON. Exactly one of `file` and `url`. */
+/** What an instance is started with, as JSON. */
 export interface InstanceConfig {
-  readonly file?: string
-  readonly url?: string
+  readonly product: Product
+  /** A file, or a URL. */
+  readonly address: string
   readonly options: Omit<SchedulerOptions, 'dialect' | 'url' | 'locks' | 'clock' | 'random' | 'log'>
   readonly tasks: readonly TaskConfig[]
   readonly freeze?: FreezePoint

@@ -1,10 +1,8 @@
 // One instance of a service, as a process: `instance.ts <InstanceConfig as JSON>`. Journals every attempt and every event as a JSON
 // line. A line on stdin stops it.
-import { sqlite } from '@sched/dialect-locktable/sqlite'
-import { postgres } from '@sched/dialect-postgres'
 import { createScheduler } from '../../src/executor/scheduler.ts'
 import type { EventName } from '../../src/executor/events.ts'
-import type { Dialect } from '../../src/spi/dialect.ts'
+import { connector } from '../ledger/connector.ts'
 import { freezeInTransaction } from './freeze-in-transaction.ts'
 import { handlerOf } from './handlers.ts'
 import type { InstanceConfig } from './instance-config.ts'
@@ -14,7 +12,7 @@ const config = JSON.parse(process.argv[2] ?? '{}') as InstanceConfig
 
 const say = (line: object): void => { process.stdout.write(`${JSON.stringify({ at: realTime(), ...line })}\n`) }
 
-const plain: Dialect = config.file === undefined ? postgres({ url: config.url as string }) : sqlite({ file: config.file })
+const plain = (await connector(config.product))(config.address)
 const dialect = config.freeze === undefined ? plain : freezeInTransaction(plain, config.freeze, say)
 const scheduler = createScheduler({ dialect, namespace: 'test', lockVeto: 'off', ...config.options })
 

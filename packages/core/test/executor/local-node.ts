@@ -19,7 +19,7 @@ export class LocalNode {
 
   constructor(dialect: Dialect, options: LocalOptions = {}) {
     this.dialect = dialect
-    this.scheduler = createScheduler({ dialect, namespace: 'test', lockVeto: 'off', signals: false, drainMs: 200, abortGraceMs: 200, leaseMs: 6_000, heartbeatMs: 300, ...options })
+    this.scheduler = createScheduler({ dialect, namespace: 'test', lockVeto: 'off', signals: false, drainMs: 200, abortGraceMs: 200, leaseMs: 6_000, heartbeatMs: Math.min(1_000, (options.leaseMs ?? 6_000) / 5), ...options })
     for (const name of names) this.scheduler.on(name, (event) => { this.happened.push({ name, event, at: performance.now() } as Happened) })
   }
 
@@ -33,7 +33,7 @@ export class LocalNode {
   }
 
   /** The first such event, past or to come. */
-  async event<N extends EventName>(name: N, matches: (event: SchedulerEvents[N]) => boolean = () => true, timeoutMs = 10_000): Promise<SchedulerEvents[N]> {
+  async event<N extends EventName>(name: N, matches: (event: SchedulerEvents[N]) => boolean = () => true, timeoutMs = 30_000): Promise<SchedulerEvents[N]> {
     const end = performance.now() + timeoutMs
     for (;;) {
       const found = this.events(name).find(matches)

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { lockName } from '../../src/spi/lock-name.ts'
 import type { Cluster } from './cluster.ts'
 import { runTogether } from './scenarios.ts'
 
-const options = { lockVeto: 'auto', leaseMs: 4_000, heartbeatMs: 300 } as const
+// A member that has freed the gate and not yet its lock is waited for up to a heartbeat.
+const options = { lockVeto: 'auto', leaseMs: 10_000, heartbeatMs: 2_000 } as const
 
 /** An outsider of the ledger, who holds the lock named after a task on a connection of its own. */
 async function holdForeign(cluster: Cluster, task: string): Promise<{ release(): void }> {
@@ -45,12 +46,12 @@ async function vetoLost(cluster: Cluster): Promise<void> {
   node.scheduler.task('job', { everyMs: 1_000 }, async ({ signal }) => {
     calls += 1
     if (calls > 1) return
-    await sleep(10_000, undefined, { signal }).catch(() => { reason = signal.reason })
+    await sleep(60_000, undefined, { signal }).catch(() => { reason = signal.reason })
     signal.throwIfAborted()
   })
   await node.scheduler.start()
   const started = await node.event('execution.started')
-  const { rows } = await withClient(cluster, (client) => client.query<{ pid: number }>(`SELECT l.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' AND a.datname = current_database()`))
+  const { rows } = await withClient(cluster, (client) => client.query<{ pid: number }>(`SELECT l.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' AND l.granted AND a.datname = current_database()`))
   expect(rows).toHaveLength(1)
   await cluster.query('SELECT pg_terminate_backend(CAST(? AS integer)) AS done', [rows[0]?.pid as number])
   // The lock is gone: the run is told, and tried again under a new lock.
@@ -65,18 +66,20 @@ async function sameLock(cluster: Cluster): Promise<void> {
   // Each run takes the lock and gives it back: another instance, or the next run here, never mistakes that for an outsider.
   const nodes = [1, 2, 3].map(() => {
     const node = cluster.node(options)
-    node.scheduler.task('job', { everyMs: 1_000, retry: { max: 3, backoffMs: 0 } }, ({ attempt }) => { if (attempt < 3) throw new Error('again') })
+    node.scheduler.task('job', { everyMs: 2_000, retry: { max: 3, backoffMs: 0 } }, ({ attempt }) => { if (attempt < 3) throw new Error('again') })
     return node
   })
   await Promise.all(nodes.map(({ scheduler }) => scheduler.start()))
-  await sleep(6_000)
+  const rows = await cluster.until('four runs', (found) => found.filter(({ state }) => state === 'succeeded').length >= 4, 60_000)
   expect(nodes.flatMap((node) => node.events('lock.foreign'))).toEqual([])
-  const rows = await cluster.executions('job')
-  expect(rows.filter(({ state }) => state === 'skipped')).toEqual([])
-  expect(rows.filter(({ state }) => state === 'succeeded').length).toBeGreaterThanOrEqual(4)
+  // On a loaded machine the run before may have stood in the way, an outsider never.
+  for (const { state, error_text } of rows) if (state === 'skipped') expect(error_text).not.toContain('outside the ledger')
   await Promise.all(nodes.map(({ scheduler }) => scheduler.stop()))
-  const { rows: left } = await withClient(cluster, (client) => client.query(`SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`))
-  expect(left).toEqual([])
+  // The server notices a moment after a client has gone.
+  await withClient(cluster, (client) => vi.waitFor(async () => {
+    const { rows: left } = await client.query(`SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+    expect(left).toEqual([])
+  }, 10_000))
 }
 
 async function allowTakesNone(cluster: Cluster): Promise<void> {

@@ -3,8 +3,7 @@ import { expect } from 'vitest'
 import type { Cluster } from './cluster.ts'
 import type { LocalNode } from './local-node.ts'
 import { onStores } from './on-stores.ts'
-
-const farMs = 60 * 60_000
+import { every, far } from './scenarios.ts'
 
 /** A row as a start leaves it whose answer never came: running under this node, its owner in nobody's memory. */
 async function leaveRunning(cluster: Cluster, node: LocalNode, task: string, gated: boolean): Promise<void> {
@@ -17,7 +16,7 @@ async function leaveRunning(cluster: Cluster, node: LocalNode, task: string, gat
 onStores((scenario) => {
   scenario('P6: a running row of this node that it knows nothing of is recovered and runs, its gate too', async (cluster) => {
     const node = cluster.node()
-    node.scheduler.task('job', { everyMs: farMs }, () => {})
+    node.scheduler.task('job', { everyMs: far }, () => {})
     await node.scheduler.start()
     await leaveRunning(cluster, node, 'job', true)
     await node.event('execution.recovered', ({ executionId }) => executionId === 'orphan of job')
@@ -28,12 +27,12 @@ onStores((scenario) => {
     const node = cluster.node({ abortGraceMs: 50 })
     const never = new AbortController()
     node.scheduler.task('deaf', { everyMs: 1_000, timeoutMs: 50 }, () => new Promise((resolve) => { never.signal.addEventListener('abort', resolve) }))
-    node.scheduler.task('wide', { everyMs: farMs, overlap: 'allow' }, () => {})
+    node.scheduler.task('wide', { everyMs: far, overlap: 'allow' }, () => {})
     await node.scheduler.start()
     try {
       await node.event('task.stuck')
       await leaveRunning(cluster, node, 'wide', false)
-      await node.event('execution.recovered', ({ executionId }) => executionId === 'orphan of wide', 5_000)
+      await node.event('execution.recovered', ({ executionId }) => executionId === 'orphan of wide')
     } finally {
       never.abort()
     }
@@ -41,11 +40,11 @@ onStores((scenario) => {
 
   scenario('P6: a slot whose claimer left it before its start is started by another', async (cluster) => {
     const node = cluster.node()
-    node.scheduler.task('job', { everyMs: farMs }, () => {})
+    node.scheduler.task('job', { everyMs: far }, () => {})
     await node.scheduler.start()
     await cluster.query(`INSERT INTO sched_executions (namespace, execution_id, task_name, fire_time, slot_key, state, origin, attempt, crash_count, due_at, created_at, definition_hash) SELECT namespace, 'left', task_name, 1, 'cron', 'pending', 'scheduled', 0, 0, 1, 1, definition_hash FROM sched_tasks`)
     expect(await node.event('execution.succeeded', ({ executionId }) => executionId === 'left')).toMatchObject({ attempt: 1 })
-    await sleep(700)
+    await sleep(2_500) // heartbeats
     expect(node.events('execution.started')).toHaveLength(1)
   })
-})
+}, every)

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeServer, server } from '@sched-dev/databases'
 import { beforeAll, describe, it } from 'vitest'
-import { emptyPostgres, emptySqlite, type EmptyStore } from '../ledger/store-ground.ts'
+import type { Product } from '../ledger/connector.ts'
+import { emptySqlite, emptyStore, serverOf, type EmptyStore } from '../ledger/store-ground.ts'
 import { Cluster } from './cluster.ts'
-
-export type Product = 'SQLite' | 'PostgreSQL'
 
 export interface Scenario {
   readonly title: string
@@ -12,8 +11,8 @@ export interface Scenario {
   run(cluster: Cluster): Promise<void>
 }
 
-const scenarioMs = 110_000
-const hookMs = 150_000
+const scenarioMs = 200_000
+const hookMs = 240_000
 
 /**
  * Scenarios on real processes spend their time asleep (leases must run out), so those of one file run at the same time, each on a
@@ -22,12 +21,12 @@ const hookMs = 150_000
  */
 export function runTogether(scenarios: readonly Scenario[]): void {
   const runs = scenarios.flatMap((scenario) => scenario.on.map((product) => ({ scenario, product, outcome: undefined as PromiseSettledResult<void> | undefined })))
-  const found = server('postgres')
 
   beforeAll(async () => {
     await Promise.all(runs.map(async (run) => {
-      if (run.product === 'PostgreSQL' && !found.available) return
-      const [outcome] = await Promise.allSettled([runOne(run.scenario, () => (run.product === 'PostgreSQL' && found.available ? emptyPostgres(found.url) : emptySqlite()))])
+      const open = emptyOf(run.product)
+      if (open === undefined) return
+      const [outcome] = await Promise.allSettled([runOne(run.scenario, open)])
       run.outcome = outcome
     }))
   }, hookMs)
@@ -40,8 +39,17 @@ export function runTogether(scenarios: readonly Scenario[]): void {
       })
     }
   }
-  if (runs.some(({ product }) => product === 'SQLite')) describe('on SQLite', () => { define('SQLite') })
-  if (runs.some(({ product }) => product === 'PostgreSQL')) describeServer('postgres', () => { define('PostgreSQL') })
+  for (const product of new Set(runs.map((run) => run.product))) {
+    if (product === 'SQLite') describe('on SQLite', () => { define(product) })
+    else describeServer(serverOf[product], () => { define(product) })
+  }
+}
+
+/** How to open an empty database of this kind; undefined where its server is missing. */
+function emptyOf(product: Product): (() => Promise<EmptyStore>) | undefined {
+  if (product === 'SQLite') return emptySqlite
+  const found = server(serverOf[product])
+  return found.available ? () => emptyStore(product, found.url) : undefined
 }
 
 async function runOne(scenario: Scenario, open: () => Promise<EmptyStore>): Promise<void> {
@@ -55,10 +63,16 @@ async function runOne(scenario: Scenario, open: () => Promise<EmptyStore>): Prom
   }
 }
 
+/** One database inside the process, one on a server: enough for what does not depend on the server's own ways. */
 export const both: readonly Product[] = ['SQLite', 'PostgreSQL']
+export const servers: readonly Product[] = ['PostgreSQL', 'MySQL', 'MariaDB']
+export const every: readonly Product[] = ['SQLite', ...servers]
 
-/** Lease and heartbeat of the tests that wait for one to run out. */
-export const shortLease = { leaseMs: 1_500, heartbeatMs: 300 } as const
+/** Lease and heartbeat of the tests that wait for one to run out: short, but long enough that a loaded machine of two cores does not lose it by itself. */
+export const shortLease = { leaseMs: 3_000, heartbeatMs: 500 } as const
+
+/** A period of which no fire time comes while a test runs. */
+export const far: number = 7 * 86_400_000
 
 /**
  * A takeover is due within lease + heartbeat of the last renewal. On a loaded machine of two cores processes wake late and statements

@@ -11,14 +11,14 @@ describePrivatePostgres('newest', (start) => {
     const store: EmptyStore = { product: 'PostgreSQL', address: server.url, connect: () => postgres({ url: server.url }), end: () => server.dispose() }
     const cluster = new Cluster(store)
     try {
-      const long = { leaseMs: 8_000, heartbeatMs: 500 }
+      const long = { leaseMs: 20_000, heartbeatMs: 500 }
       const tasks = [{ name: 'long', options: { everyMs: 1_000 }, handler: { do: 'watch', ms: 6_000 } as const }]
       const instances = [1, 2].map(() => cluster.instance({ options: long, tasks }))
       await Promise.all(instances.map((instance) => instance.started()))
       const first = await Promise.race(instances.map((instance) => instance.line(({ kind, task }) => kind === 'start' && task === 'long')))
       await server.stop('fast')
       await server.start()
-      const rows = await cluster.until('the run that was under way succeeds', (found) => found.some(({ fire_time, state }) => fire_time === first.fireTime && state === 'succeeded'), 20_000, 'long')
+      const rows = await cluster.until('the run that was under way succeeds', (found) => found.some(({ fire_time, state }) => fire_time === first.fireTime && state === 'succeeded'), 40_000, 'long')
       expect(rows.find(({ fire_time, task_name }) => fire_time === first.fireTime && task_name === 'long')).toMatchObject({ attempt: 1, crash_count: 0, owner: first.owner })
       expect(cluster.journal.filter(({ event }) => event === 'node.lost')).toEqual([])
 
@@ -26,12 +26,12 @@ describePrivatePostgres('newest', (start) => {
       await server.stop('kill')
       await sleep(long.leaseMs + 500)
       await server.start()
-      const after = await cluster.until('the run that was under way is recovered', (found) => found.some(({ fire_time, state, task_name }) => task_name === 'long' && fire_time === second.fireTime && state === 'succeeded'), 30_000)
+      const after = await cluster.until('the run that was under way is recovered', (found) => found.some(({ fire_time, state, task_name }) => task_name === 'long' && fire_time === second.fireTime && state === 'succeeded'), 60_000)
       expect(after.find(({ fire_time, task_name }) => fire_time === second.fireTime && task_name === 'long')).toMatchObject({ attempt: 2, crash_count: 1 })
       // Its handler had come to an end meanwhile; what it had to say came too late.
       expect(cluster.journal.filter((line) => line.event === 'execution.fenced' && line.task === 'long' && line.fireTime === second.fireTime)).toMatchObject([{ attempt: 1 }])
     } finally {
       await cluster.end()
     }
-  }, 120_000)
+  }, 240_000)
 })

@@ -29,12 +29,12 @@ onStores((scenario) => {
     const node = cluster.node({ abortGraceMs: 100 })
     let running = 0
     let most = 0
-    let calls = 0
+    let release: () => void = () => {}
+    const settled = new Promise<void>((resolve) => { release = resolve })
     node.scheduler.task('deaf', { everyMs: 1_000, timeoutMs: 100 }, async () => {
-      calls += 1
       running += 1
       most = Math.max(most, running)
-      await sleep(calls === 1 ? 2_600 : 0)
+      await settled
       running -= 1
     })
     await node.scheduler.start()
@@ -45,6 +45,7 @@ onStores((scenario) => {
     await node.event('slot.skipped', ({ reason }) => reason === 'overlap')
     expect(await cluster.query('SELECT gate_owner FROM sched_tasks')).toEqual([{ gate_owner: stuck.owner }])
     // Once it settles the task runs again, without waiting for any lease.
+    release()
     await node.event('execution.succeeded')
     expect(most).toBe(1)
   })

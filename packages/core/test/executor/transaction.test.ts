@@ -3,24 +3,23 @@ import { expect } from 'vitest'
 import type { TaskContext } from '../../src/executor/task-context.ts'
 import { isSchedError, type ErrorCode } from '../../src/errors.ts'
 import type { Cluster } from './cluster.ts'
-import { execute } from './handlers.ts'
+import { execute } from './driver-client.ts'
 import { onStores } from './on-stores.ts'
+import { every, far } from './scenarios.ts'
 
 const withCode = (code: ErrorCode): unknown => expect.toSatisfy((error: unknown) => isSchedError(error, code))
 
 onStores((scenario, product) => {
-  /** Runs one fire time of a task and waits for its end. Resolves with what the handler threw, if it did. */
-  async function once(cluster: Cluster, handler: (context: TaskContext) => unknown, options: { leaseMs?: number } = {}) {
+  /** Runs a task once and waits for its end. Resolves with what the handler threw, if it did. */
+  async function once(cluster: Cluster, handler: (context: TaskContext) => unknown, { leaseMs = 30_000 }: { leaseMs?: number } = {}) {
     await cluster.query('CREATE TABLE effects (what VARCHAR(40) NOT NULL)')
-    const node = cluster.node(options)
+    const node = cluster.node({ leaseMs })
     let thrown: unknown
-    let calls = 0
-    node.scheduler.task('job', { everyMs: 1_000 }, async (context) => {
-      calls += 1
-      if (calls > 1) return
+    node.scheduler.task('job', { everyMs: far }, async (context) => {
       try { await handler(context) } catch (error) { thrown = error; throw error }
     })
     await node.scheduler.start()
+    await node.scheduler.trigger('job')
     const { fireTime } = await node.event('execution.started')
     const ended = await Promise.race([node.event('execution.succeeded'), node.event('execution.failed'), node.event('execution.fenced')])
     const row = (await cluster.executions('job')).find(({ fire_time }) => fire_time === fireTime)
@@ -121,11 +120,11 @@ onStores((scenario, product) => {
     scenario('P6: on SQLite a transaction that stays open too long is rolled back, and others can write again', async (cluster) => {
       const { row, effects, thrown } = await once(cluster, (ctx) => ctx.transaction(async (client) => {
         await insert('slow')(client)
-        await sleep(2_500) // the budget is a third of the lease: 2,000 ms
-      }))
+        await sleep(6_500) // the budget is a third of the lease: 5,000 ms
+      }), { leaseMs: 15_000 })
       expect(thrown).toEqual(withCode('SCHED_TRANSACTION_TOO_LONG'))
       expect(row).toMatchObject({ state: 'failed', error_code: 'SCHED_TRANSACTION_TOO_LONG' })
       expect(effects).toEqual([])
     })
   }
-})
+}, every)

@@ -15,9 +15,9 @@ interface Run { readonly from: number; readonly to: number }
 /**
  * The days on which an expression fires, numbered from 1970-01-01, without regard to zones.
  *
- * cron-parser decides which days of a month match wherever its dialect has the form. It is asked in UTC only, where its field logic is right, and never
- * about a month without a match: over such months it would walk for 27 ms (`0 0 * 2 1#5`) or into its limit of 10,000 steps.
- * The forms it lacks (`nW`, `LW`, `L-k`, lists with `#` or `nL`) are decided by arithmetic.
+ * Arithmetic finds the next matching day, and cron-parser has the last word on it wherever its dialect has the form. It is asked in UTC only, where its
+ * field logic is right, and about that day only: it walks day by day, 0.5 ms over a month, and 27 ms (`0 0 * 2 1#5`) or into its limit of 10,000 steps
+ * over months without a match. The forms it lacks (`nW`, `LW`, `L-k`, lists with `#` or `nL`) are decided by arithmetic.
  */
 export class DayCalendar {
   readonly #fields: CronFields
@@ -67,8 +67,8 @@ export class DayCalendar {
         if (!this.#monthAllowed[month]) continue
         const bits = matchingDays(this.#fields.daysOfMonth, this.#fields.daysOfWeek, year, month) >>> (dayOfMonth - 1)
         if (bits === 0) continue
-        const from = dayNumber(year, month, dayOfMonth)
-        return this.#ask('next', from) ?? from + (31 - Math.clz32(bits & -bits))
+        const found = dayNumber(year, month, dayOfMonth) + (31 - Math.clz32(bits & -bits))
+        return this.#ask('next', found) ?? found
       }
     }
     return null
@@ -85,8 +85,8 @@ export class DayCalendar {
         if (!this.#monthAllowed[month]) continue
         const bits = matchingDays(this.#fields.daysOfMonth, this.#fields.daysOfWeek, year, month) & (2 ** dayOfMonth - 1)
         if (bits === 0) continue
-        const last = 31 - Math.clz32(bits)
-        return this.#ask('prev', dayNumber(year, month, 1) + Math.min(dayOfMonth, daysIn(year, month)) - 1) ?? dayNumber(year, month, 1) + last
+        const found = dayNumber(year, month, 1) + (31 - Math.clz32(bits))
+        return this.#ask('prev', found) ?? found
       }
     }
     return null
@@ -132,8 +132,4 @@ export function parserText(fields: Pick<CronFields, 'daysOfMonth' | 'months' | '
 function civil(day: number): { year: number; month: number; dayOfMonth: number } {
   const date = new Date(day * dayMs)
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, dayOfMonth: date.getUTCDate() }
-}
-
-function daysIn(year: number, month: number): number {
-  return dayNumber(year, month + 1, 1) - dayNumber(year, month, 1)
 }

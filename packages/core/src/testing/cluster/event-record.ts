@@ -10,6 +10,7 @@ const kept: Readonly<Record<Exclude<EventName, 'heartbeat'>, true>> = {
   'node.lost': true, 'node.registered': true, 'heartbeat.failed': true, 'loop.blocked': true, 'definition.superseded': true,
   'slot.skipped': true, 'slot.left': true, 'slot.missed': true,
   'execution.started': true, 'execution.succeeded': true, 'execution.failed': true, 'execution.retry': true, 'execution.fenced': true, 'execution.unfinished': true, 'execution.recovered': true,
+  'execution.cancelled': true,
   'recovery.blocked': true, 'task.stalled': true, 'task.stuck': true, 'task.unstuck': true, 'lock.foreign': true, 'lock.acquire': true,
 }
 

@@ -6,12 +6,12 @@ export type StatementName =
 const patterns: Readonly<Record<StatementName, RegExp>> = {
   'slot': /^INSERT INTO \S+executions\W[^]*'pending', 'scheduled'/,
   'trigger': /^INSERT INTO \S+executions\W[^]*'pending', 'manual'/,
-  'missed': /^INSERT INTO \S+executions\W[^]*('missed', 'scheduled'|'pending', 'catchup')/,
+  'missed': /^(INSERT INTO \S+executions\W[^]*('missed', 'scheduled'|'pending', 'catchup')|UPDATE \S+executions\W SET (state = 'missed'|origin = 'catchup'))/,
   'start gate': /^UPDATE \S+tasks\W[^]*fencing_token = CASE/,
   'start': /^UPDATE \S+executions\W SET state = 'running'/,
   'gate': /^UPDATE \S+tasks\W SET gate_owner = NULL/,
-  'finish': /^UPDATE \S+executions\W SET (state = \?|state = 'retry'), finished_at[^]*AND fencing_token = \?/,
-  'recover': /^UPDATE \S+executions\W[^]*attempt_reason = 'recovered'/,
+  'finish': /^UPDATE \S+executions\W SET state = [^,]+, finished_at[^]*AND fencing_token = \?/,
+  'recover': /^UPDATE \S+executions\W[^]*attempt_reason = CASE [^]*'recovered'/,
   'skip': /^UPDATE \S+executions\W SET state = 'skipped'/,
   'read back': /^UPDATE \S+executions\W SET due_at = due_at/,
   'register': /^INSERT INTO \S+nodes\W/,
@@ -19,7 +19,7 @@ const patterns: Readonly<Record<StatementName, RegExp>> = {
   'look around': /^SELECT [^]* AS orphaned_rows/,
   'dead': /^UPDATE \S+nodes\W SET state = 'dead'[^]*lease_until <= /,
   'retire': /^UPDATE \S+nodes\W SET state = 'dead'(?![^]*lease_until)/,
-  'due': /^SELECT [^]*\WFROM \S+executions\W[^]*state IN \('pending', 'retry'\) AND due_at <= [^]*ORDER BY due_at/,
+  'due': /^SELECT [^]*\WFROM \S+executions\W[^]*state IN \('pending', 'retry'\) AND \S*due_at <= [^]*(GROUP BY e\.task_name|ORDER BY fire_time)/,
 }
 
 export const statementNames: readonly StatementName[] = Object.keys(patterns) as StatementName[]
