@@ -17,9 +17,10 @@ function guarantees(): string {
   })
   return `# Guarantees
 
-Each sentence of the promises in the [README](../README.md), and tests of \`packages/core/test\` that fail without it. Written by \`guarantees.test.ts\` beside them;
-\`mutants.ts\` breaks the code on purpose and shows which test notices. The locks' own promises (P3, P4, P5, P7, P10, P11) are kept by \`packages/core/test/locks\`, the
-dialects' tests and the conformance suite as well.
+Each sentence of the promises P1 to P12 of [architecture.md](architecture.md#where-each-promise-lives), of which the [README](../README.md) is the short form, and tests of
+\`packages/core/test\` that fail without it. Written by \`packages/core/test/promises/guarantees.test.ts\`; \`mutants.ts\` beside it breaks the code on
+purpose and shows which test notices. The locks' own promises (P3, P4, P5, P7, P10, P11) are kept by \`packages/core/test/locks\`, the dialects' tests and the conformance
+suite as well.
 
 ${sections.join('\n')}`
 }

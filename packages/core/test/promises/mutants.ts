@@ -17,7 +17,7 @@ const wanted = process.argv.slice(2)
 /** The core by itself: what it needs is found where it is, so that dialects and tools stay unbroken. */
 function copyCore(): string {
   const home = join(folder, 'core')
-  for (const part of ['src', 'test', 'package.json']) cpSync(join(core, part), join(home, part), { recursive: true })
+  for (const part of ['src', 'test', 'package.json', 'vitest.config.ts']) cpSync(join(core, part), join(home, part), { recursive: true })
   symlinkSync(join(core, 'node_modules'), join(home, 'node_modules'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   return home

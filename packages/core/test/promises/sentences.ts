@@ -4,7 +4,7 @@
  */
 export const sentences: Readonly<Record<string, readonly (readonly [sentence: string, titles: readonly RegExp[]])[]>> = {
   P1: [
-    ['One ledger row per task and fire time', [/twenty claims of one fire time/, /one ledger row and one start per fire time/]],
+    ['One ledger row per task and fire time', [/twenty claims of one fire time/, /one ledger row and one start per fire time/, /killed every five seconds/]],
     ['and at most one first start, whatever the clock skew between instances, however short the task', [/clocks 3 s ahead and 3 s behind/, /ten starts of one execution/]],
     ['Fire times are computed from the schedule, never from now()', [/claims nothing before its time/, /stepping back a little loses no fire time/]],
     ['Further attempts come only by retry or recovery, each with a larger token, never while another\'s lease is valid', [/each attempt has a larger token/, /recovered under a larger token/, /what a live node runs is left alone/]],
@@ -27,12 +27,12 @@ export const sentences: Readonly<Record<string, readonly (readonly [sentence: st
     ['the abort event follows as soon as the loop turns', [/abort event comes by itself/]],
   ],
   P6: [
-    ['A dead holder is replaced within lease + heartbeat of its last renewal', [/killed with SIGKILL is replaced within lease \+ heartbeat/]],
+    ['A dead holder is replaced within lease + heartbeat of its last renewal', [/killed with SIGKILL is replaced within lease \+ heartbeat/, /killed every five seconds/]],
     ['its execution recovered, retried or failed as configured', [/recovery "fail"/, /gives the execution of a dead node to whoever comes/, /ends as poison/]],
     ['inside an open transaction, plus the server\'s idle limit', [/frozen inside ctx\.transaction after its last statement/, /reports a locked row, goes on/]],
     ['on SQLite a process frozen inside a write transaction stops every writer', [/frozen inside a write transaction on SQLite/]],
     ['A hung handler ends by timeoutMs', [/runs too long has its signal aborted and fails/]],
-    ['Nothing stays running for ever', [/R3 recovers a running row/, /nothing left running/]],
+    ['Nothing stays running for ever', [/whatever befalls any one of its statements/, /R3 recovers a running row/, /nothing left running/]],
   ],
   P7: [
     ['Every execution carries a token that only grows', [/tokens of a task only grow/]],
@@ -42,15 +42,15 @@ export const sentences: Readonly<Record<string, readonly (readonly [sentence: st
   ],
   P8: [
     ['the task\'s own writes and the transition to succeeded in one transaction', [/writes and its success are committed together/]],
-    ['guarded by owner and token: both commit, or neither', [/zombie's transaction commits nothing/, /when fn throws neither/, /whose COMMIT was done but not answered/, /whose COMMIT never arrived/]],
+    ['guarded by owner and token: both commit, or neither', [/zombie's transaction commits nothing/, /when fn throws neither/, /whose COMMIT was done but not answered/, /whose COMMIT never arrived/, /close a thousand orders/]],
   ],
   P9: [
     ['The database\'s clock is the only clock for leases, expiry and recovery', [/not due by the database's clock does not start/, /jumping further than the margin ends all leases/]],
-    ['nodes measure their offset to it and fire by it', [/clock is ahead claims nothing before its time/, /clocks 3 s ahead/]],
+    ['nodes measure their offset to it and fire by it', [/clock is ahead claims nothing before its time/, /clocks 3 s ahead/, /clocks depart by %i millionths/]],
     ['no Date is bound to a statement', [/no Date is bound/]],
   ],
   P10: [
-    ['Contention is a normal result', [/twenty claims of one fire time/, /meets a locked task row takes it for busy/]],
+    ['Contention is a normal result', [/who loses one says nothing, and the server logs no error/, /twenty claims of one fire time/, /meets a locked task row takes it for busy/]],
     ['everything else is a typed error with a code, a retryable flag and a remedy', [/table dropped while running is a typed error/, /%s is %s, naming the value/]],
     ['A database that is down is never reported as "not acquired"', [/refuses connections for 20 s/, /server that is down is unreachable/]],
   ],

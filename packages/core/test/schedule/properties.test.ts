@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { fireTimes, previousFireTime } from '../../src/schedule/fire-times.ts'
 import { compileSchedule } from '../../src/schedule/schedule.ts'
 import { clockJumps } from './clock-jumps.ts'
+import { cpuMs } from './cpu-time.ts'
 import { randomExpression } from './random-expression.ts'
 import { SeededRandom } from './seeded-random.ts'
 
@@ -77,16 +78,18 @@ test.each([
   ['* * * * * ? 2150', '2026-01-01T00:00:00Z', '2150-01-01T00:00:00Z'],
   ['0 0 L-28 2 *', '2096-03-01T00:00:00Z', '2104-02-01T00:00:00Z'],
 ])('%s after %s', (expression, after, wanted) => {
-  const started = performance.now()
-  expect(fireTimes(expression, { after: new Date(after), count: 1 })[0]).toEqual(new Date(wanted))
-  for (const timeZone of ['America/New_York', 'Pacific/Apia']) expect(fireTimes(expression, { timeZone, after: new Date(after), count: 1 })).toHaveLength(1)
-  expect(performance.now() - started).toBeLessThan(50)
+  const took = cpuMs(() => {
+    expect(fireTimes(expression, { after: new Date(after), count: 1 })[0]).toEqual(new Date(wanted))
+    for (const timeZone of ['America/New_York', 'Pacific/Apia']) expect(fireTimes(expression, { timeZone, after: new Date(after), count: 1 })).toHaveLength(1)
+  })
+  expect(took).toBeLessThan(50)
 })
 
 test.each(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *', '0 0 31W 4 *', '0 0 0 29 2 ? 2025-2027', '0 0 0 L-28 2 ? 1971-2199/2', '0 0 0 ? 2 1#5 2101-2139/2', '0 0 0 L-29,30 2 ?', '0 30 2 28 3 ? 2027'])('%s never fires', (expression) => {
-  const started = performance.now()
-  expect(() => fireTimes(expression, { timeZone: 'Europe/Berlin', after: new Date(), count: 1 })).toThrow(/SCHED_CRON_NEVER: the cron expression .* never fires/)
-  expect(performance.now() - started).toBeLessThan(50)
+  const took = cpuMs(() => {
+    expect(() => fireTimes(expression, { timeZone: 'Europe/Berlin', after: new Date(), count: 1 })).toThrow(/SCHED_CRON_NEVER: the cron expression .* never fires/)
+  })
+  expect(took).toBeLessThan(50)
 })
 
 test('a fire time of the far past and of the far future', () => {

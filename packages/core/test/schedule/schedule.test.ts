@@ -3,6 +3,7 @@ import { describeNext } from '../../src/schedule/describe-next.ts'
 import { fireTimes, period, previousFireTime } from '../../src/schedule/fire-times.ts'
 import { jitterMs } from '../../src/schedule/jitter.ts'
 import { assertFiresAfter, compileSchedule, type ScheduleDefinition } from '../../src/schedule/schedule.ts'
+import { cpuMs } from './cpu-time.ts'
 
 const hourMs = 3_600_000
 const now = Date.UTC(2027, 2, 27, 5)
@@ -116,11 +117,10 @@ test('run-after: one fire after the gap for all that is lost in it, merged with 
 
 test('100,000 fire times of a task that runs each second are walked in no time', () => {
   const schedule = compileSchedule({ cron: '* * * * * *', timeZone: 'Europe/Berlin' })
-  const started = performance.now()
   let at = now
-  for (let i = 0; i < 100_000; i++) at = schedule.next(at)!
+  const took = cpuMs(() => { for (let i = 0; i < 100_000; i++) at = schedule.next(at)! })
   expect(at).toBe(now + 100_000_000)
-  expect(performance.now() - started).toBeLessThan(1000)
+  expect(took).toBeLessThan(1000)
 })
 
 test('jitter is the same everywhere, and spread', () => {

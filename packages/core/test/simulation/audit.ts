@@ -5,7 +5,7 @@ export interface Change {
   readonly seq: number
   /** The world's time. */
   readonly at: number
-  readonly kind: 'row' | 'execution' | 'gate' | 'node' | 'revived' | 'removed'
+  readonly kind: 'task' | 'row' | 'execution' | 'gate' | 'node' | 'revived' | 'removed'
   readonly subject: string
   readonly fireTime: number | null
   readonly before: string | null
@@ -24,6 +24,7 @@ const columns = 'kind, at, subject, fire_time, before_state, after_state, before
 const statements: readonly string[] = [
   `CREATE TABLE audit (seq INTEGER PRIMARY KEY, kind TEXT, at INTEGER, subject TEXT, fire_time INTEGER, before_state TEXT, after_state TEXT, before_owner TEXT, after_owner TEXT, before_token INTEGER, after_token INTEGER, node TEXT, reason TEXT)`,
   `CREATE TABLE effects (execution_id TEXT NOT NULL, owner TEXT NOT NULL, token INTEGER NOT NULL)`,
+  `CREATE TRIGGER audit_task AFTER INSERT ON sched_tasks BEGIN INSERT INTO audit (${columns}) VALUES ('task', world_now_ms(), NEW.task_name, NEW.armed_from, NULL, NEW.state, NULL, NULL, NULL, NEW.fencing_token, NEW.defined_by, NULL); END`,
   `CREATE TRIGGER audit_row AFTER INSERT ON sched_executions BEGIN INSERT INTO audit (${columns}) VALUES ('row', world_now_ms(), NEW.execution_id, NEW.fire_time, NULL, NEW.state, NULL, NEW.owner, NULL, NEW.fencing_token, NEW.node_id, NEW.origin); END`,
   `CREATE TRIGGER audit_removed AFTER DELETE ON sched_executions BEGIN INSERT INTO audit (${columns}) VALUES ('removed', world_now_ms(), OLD.execution_id, OLD.fire_time, OLD.state, NULL, OLD.owner, NULL, OLD.fencing_token, NULL, OLD.node_id, NULL); END`,
   `CREATE TRIGGER audit_execution AFTER UPDATE ON sched_executions WHEN OLD.state <> NEW.state OR OLD.owner IS NOT NEW.owner OR OLD.fencing_token IS NOT NEW.fencing_token

@@ -1,6 +1,6 @@
 import type { OverlapPolicy } from '../../src/executor/task-definition.ts'
 import { violations } from './invariants.ts'
-import { drawScenario } from './scenario.ts'
+import { drawScenario, type Scenario } from './scenario.ts'
 import { simulate, type Outcome } from './simulate.ts'
 
 /** `offset`: how far the seeds of this test are from SCHED_SIMULATION_SEED, so that no two tests play the same ones. */
@@ -18,11 +18,11 @@ export function seedsFor(test: number, count: number): Seeds {
 }
 
 /** Plays one interleaving per seed, and prints how many there were. @throws Error with the seed and what happened, at the first that breaks an invariant */
-export async function runSeeds(title: string, { first, count, offset }: Seeds, policies: readonly OverlapPolicy[]): Promise<{ runs: number; attempts: number }> {
+export async function runSeeds(title: string, { first, count, offset }: Seeds, policies: readonly OverlapPolicy[], draw: (seed: number, policies: readonly OverlapPolicy[]) => Scenario = drawScenario): Promise<{ runs: number; attempts: number }> {
   const begin = performance.now()
   let attempts = 0
   for (let seed = first; seed < first + count; seed += 1) {
-    const outcome = await simulate(drawScenario(seed, policies))
+    const outcome = await simulate(draw(seed, policies))
     const broken = violations(outcome)
     if (broken.length > 0) throw new Error(report(outcome, broken, seed - offset))
     attempts += outcome.cluster.runs().length

@@ -14,6 +14,9 @@ export type Trouble =
   | { readonly kind: 'outage'; readonly at: number; readonly forMs: number }
   | { readonly kind: 'slow'; readonly at: number; readonly forMs: number; readonly latencyMs: number }
   | { readonly kind: 'database-clock'; readonly at: number; readonly byMs: number }
+  /** A person at one of the instances. A pause ends by itself, so that the rest of the run says something. */
+  | { readonly kind: 'pause'; readonly at: number; readonly pick: number; readonly forMs: number }
+  | { readonly kind: 'trigger' | 'cancel' | 'retry'; readonly at: number; readonly pick: number }
   | { readonly kind: 'fault'; readonly at: number; readonly point: SimulatedPoint; readonly action: FaultAction; readonly times: number }
 
 /** How the handlers behave; each attempt draws its own from it. */
@@ -59,6 +62,21 @@ const zombiePoints: readonly SimulatedPoint[] = ['finish BEGIN', 'finish BEGIN',
 const answerPoints: readonly SimulatedPoint[] = ['slot', 'start COMMIT', 'finish COMMIT', 'finish COMMIT', 'heartbeat COMMIT', 'recover COMMIT', 'missed COMMIT', 'read back']
 const moments: readonly FaultMoment[] = ['before-send', 'before-reply']
 const troubledMs = 6000
+
+/** A scenario in which people operate the schedule besides, and nothing missed is passed over: all of it is to run, or a person is to look. */
+export function drawOperatedScenario(seed: number, policies: readonly OverlapPolicy[]): Scenario {
+  const scenario = drawScenario(seed, policies)
+  const random = new SeededRandom(seed ^ 0x51ed270b)
+  const people = Array.from({ length: random.between(1, 4) }, (): Trouble => {
+    const [at, pick] = [random.between(100, troubledMs), random.between(0, 1000)]
+    if (random.chance(0.3)) return { kind: 'pause', at, pick, forMs: random.between(100, 3000) }
+    return { kind: random.pick(['trigger', 'cancel', 'retry'] as const), at, pick }
+  })
+  const keepsOne = scenario.task.overlap === 'queue-one' || scenario.task.overlap === 'cancel-previous'
+  const misfire = !keepsOne && random.chance(0.6) ? 'run-all' : random.pick(['run-once', 'stall'] as const)
+  const recovery = random.chance(0.2) ? { recovery: 'stall' } as const : {}
+  return { ...scenario, task: { ...scenario.task, ...recovery, misfire, runAll: { max: random.pick([2, 5, 100]) } }, troubles: [...scenario.troubles, ...people].sort((a, b) => a.at - b.at) }
+}
 
 /** @param policies which overlap policies to draw from */
 export function drawScenario(seed: number, policies: readonly OverlapPolicy[]): Scenario {

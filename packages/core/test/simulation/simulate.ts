@@ -17,7 +17,7 @@ export interface Outcome {
   readonly touches: readonly Touch[]
   /** Owners of the attempts that completed, or tried to complete, by `ctx.transaction`. */
   readonly transactional: ReadonlySet<string>
-  /** From the first to the last instant at which the task may have fired. */
+  /** From the first instant at which the task may have fired to its last fire time. */
   readonly firstAt: number
   readonly lastAt: number
   readonly troublesMet: readonly string[]
@@ -46,7 +46,7 @@ async function play(scenario: Scenario): Promise<Outcome> {
   const touches: Touch[] = []
   const transactional = new Set<string>()
   const troublesMet: string[] = []
-  const lastAt = startAt + scenario.troubledMs + 2000 + scenario.periodMs
+  const lastAt = startAt + Math.floor((scenario.troubledMs + 2000) / scenario.periodMs + 1) * scenario.periodMs
   let latencyMs = scenario.latencyMs
   let troubled = true
 
@@ -91,6 +91,20 @@ async function play(scenario: Scenario): Promise<Outcome> {
   const boot = (node: VirtualNode): void => {
     node.start().catch(() => { at(200, () => { if (node.alive) boot(node) }) })
   }
+  /** What a person asks may fail while everything else does. */
+  const operate = (node: VirtualNode | undefined, ask: (scheduler: VirtualNode['scheduler']) => Promise<unknown>): void => {
+    if (node !== undefined) void ask(node.scheduler).catch(() => undefined)
+  }
+  /** Somebody comes back to it until it is done. */
+  const resume = (): void => {
+    const node = cluster.nodes.find((candidate) => candidate.alive && !candidate.clock.frozen)
+    if (node === undefined) return at(200, resume)
+    node.scheduler.resume(taskName).catch(() => { at(200, resume) })
+  }
+  const anExecution = (states: readonly string[], pick: number): string => {
+    const found = cluster.ledger(taskName).filter(({ state }) => states.includes(state))
+    return found[pick % Math.max(1, found.length)]?.executionId ?? 'nothing'
+  }
   const isFinishBegin = ({ name, purpose, node }: Step): boolean =>
     name === 'BEGIN' && purpose === 'store' && cluster.runs().some((run) => run.node === node && run.endedAt !== undefined && cluster.clock.worldMs() - run.endedAt < 2)
   const meet = (trouble: Trouble): void => {
@@ -110,6 +124,12 @@ async function play(scenario: Scenario): Promise<Outcome> {
         // A host that slept and was set back by as much does not know that it slept: nothing could tell it.
         if (!scenario.troubles.some(({ kind }) => kind === 'suspend')) victim?.clock.jumpWall(trouble.byMs)
         return
+      case 'pause':
+        operate(victim, (scheduler) => scheduler.pause(taskName))
+        return at(trouble.forMs, () => { resume() })
+      case 'trigger': return operate(victim, (scheduler) => scheduler.trigger(taskName))
+      case 'cancel': return operate(victim, (scheduler) => scheduler.cancel(anExecution(['running', 'pending', 'retry'], trouble.pick)))
+      case 'retry': return operate(victim, (scheduler) => scheduler.retry(anExecution(['failed', 'skipped', 'missed'], trouble.pick)))
       case 'outage':
         cluster.database.stop()
         return at(trouble.forMs, () => { cluster.database.restart() })
@@ -132,8 +152,13 @@ async function play(scenario: Scenario): Promise<Outcome> {
   troubled = false
   cluster.faults.clear()
   await cluster.advance(2000 + leaseMs)
+  // A pause that was asked of a frozen process may have come after its resume.
+  if (scenario.troubles.some(({ kind }) => kind === 'pause')) resume()
   const untilQuiet = async (): Promise<void> => {
-    for (let quietMs = 0; quietMs < longestQuietMs && isOpen(cluster, lastAt); quietMs += quietStepMs) await cluster.advance(quietStepMs)
+    for (let quietMs = 0; quietMs < longestQuietMs && isOpen(cluster, lastAt); quietMs += quietStepMs) {
+      if (cluster.database.query("SELECT 1 AS found FROM sched_tasks WHERE state = 'stalled'").length > 0) resume()
+      await cluster.advance(quietStepMs)
+    }
   }
   await untilQuiet()
   // Holes are settled a heartbeat and a scan after the last trouble, on a slow line too: until then nothing shows that they are open.
@@ -146,7 +171,7 @@ async function play(scenario: Scenario): Promise<Outcome> {
 function isOpen(cluster: VirtualNodes, lastAt: number): boolean {
   if (cluster.nodes.some((node) => node.alive && (node.clock.frozen))) return true
   const { database } = cluster
-  const [row] = database.query(`SELECT (SELECT COUNT(*) FROM sched_executions WHERE state IN ('pending', 'running', 'retry')) + (SELECT COUNT(*) FROM sched_tasks WHERE gate_owner IS NOT NULL) AS open,
+  const [row] = database.query(`SELECT (SELECT COUNT(*) FROM sched_executions WHERE state IN ('pending', 'running', 'retry')) + (SELECT COUNT(*) FROM sched_tasks WHERE gate_owner IS NOT NULL OR state = 'stalled') AS open,
  (SELECT MAX(fire_time) FROM sched_executions) AS newest, (SELECT armed_from FROM sched_tasks) AS armed`)
   return row?.['open'] !== 0 || Math.max(row['newest'] as number, row['armed'] as number) < lastAt
 }

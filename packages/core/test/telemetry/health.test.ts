@@ -6,7 +6,7 @@ import { manualClock } from '../manual-clock.ts'
 import { ObservedNode, behindItsBack } from './observed-node.ts'
 
 const beat: HeartbeatFacts = {
-  nodeId: 'n', dbNow: 0, leaseMs: 3_000, heartbeatMs: 1_000, clockOffsetMs: 0, uncertaintyMs: 0, overdueMs: 0, workers: { busy: 0, waiting: 0, limit: 1 }, loopLag: { meanMs: 0, p99Ms: 0, maxMs: 0 },
+  nodeId: 'n', dbNow: 0, leaseMs: 3_000, heartbeatMs: 1_000, clockOffsetMs: 0, uncertaintyMs: 0, overdueMs: 0, otherZoneData: 0, workers: { busy: 0, waiting: 0, limit: 1 }, loopLag: { meanMs: 0, p99Ms: 0, maxMs: 0 },
 }
 const attempt: AttemptRef = { task: 'deaf', executionId: 'e', fireTime: 0, attempt: 1, owner: 'o', fencingToken: 1 }
 
@@ -19,7 +19,7 @@ function watched() {
 
 const kinds = ({ problems }: HealthReport): string[] => problems.map(({ kind }) => kind)
 
-describe('the health of an instance', { timeout: 30_000 }, () => {
+describe('the health of an instance', { timeout: 90_000 }, () => {
   it('is red before the registration, green while it beats, red after the stop', () => {
     const { events, health } = watched()
     expect(health.report()).toMatchObject({ healthy: false, nodeId: undefined, heartbeatAgeMs: undefined })

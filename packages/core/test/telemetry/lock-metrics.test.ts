@@ -26,7 +26,7 @@ function observed(file: string, options: { leaseMs?: number; heartbeatMs?: numbe
 
 const durations = 'lock_acquire_duration_ms_count'
 
-describe('what locks show as metrics', { timeout: 30_000 }, () => {
+describe('what locks show as metrics', { timeout: 90_000 }, () => {
   it('lock_acquire_duration_ms by outcome (acquired, refused, timeout, failed), and lock_held', async () => {
     const { locks, registry } = observed(scratchFile())
     const count = (outcome: string): Promise<number | undefined> => valueOf(registry, durations, { kind: 'lock', outcome })
@@ -76,11 +76,11 @@ describe('what locks show as metrics', { timeout: 30_000 }, () => {
   })
 
   it('P2: the veto beside the ledger: lock_acquire_duration_ms of kind veto, task_lock_foreign_total, and task_retry_total with the reason lock-lost', async () => {
-    const node = new ObservedNode({ lockVeto: 'on', leaseMs: 2_000, heartbeatMs: 200 })
+    const node = new ObservedNode({ lockVeto: 'on', heartbeatMs: 200 })
     let calls = 0
     node.scheduler.task('job', { everyMs: 1_000 }, async ({ signal }) => {
       calls += 1
-      if (calls === 1) await sleep(10_000, undefined, { signal })
+      if (calls === 1) await sleep(80_000, undefined, { signal })
     })
     node.scheduler.task('foreign', { everyMs: 1_000 }, () => {})
     const dialect = sqlite({ file: node.file }) as Dialect
@@ -93,6 +93,8 @@ describe('what locks show as metrics', { timeout: 30_000 }, () => {
     for (let granted = false; !granted;) {
       const outcome = await source.strategy.tryLock(outsider, { name: lockName('test', 'task', 'foreign'), owner: 'outsider', ownerLabel: 'outsider', leaseMs: 60_000 })
       granted = outcome.status === 'granted'
+      // The run that holds it must be able to go on.
+      await sleep(5)
     }
     await node.until('task_lock_foreign_total', { task_name: 'foreign' })
     await node.until(durations, { kind: 'veto', outcome: 'refused' })

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
+import { SchedError } from '../../src/errors.ts'
 import { Events } from '../../src/executor/events.ts'
 import { lockMetrics, schedulerMetrics, type MetricDefinition } from '../../src/telemetry/metric-definitions.ts'
 import { observeLocks } from '../../src/telemetry/observe-locks.ts'
@@ -45,6 +46,43 @@ describe('the catalogue of metrics', () => {
     expect(lines).toContain('task_delay_seconds_sum{task_name="settle",priority="-1"} 0.25')
     expect(text).toContain('# TYPE task_retry_total counter')
     expect(lines).toContain('task_retry_total{task_name="settle",reason="retry"} 1')
+  })
+
+  it('P10: the counters of every task are there with 0 from `started` on, for each value their labels have, so that `increase` sees the first event', async () => {
+    const { events, on } = source()
+    const registry = new Registry()
+    observeScheduler({ on }, { registry })
+    events.emit('started', { nodeId: 'n', namespace: 'test', plan: [], tasks: ['settle', 'send'] })
+    const attempt = { executionId: 'e', fireTime: 0, attempt: 1, owner: 'o', fencingToken: 1, runMs: 5 }
+    const before = await registry.getMetricsAsJSON()
+    const counters = Object.entries(schedulerMetrics).filter(([, { kind, labels }]) => kind === 'counter' && (labels as readonly string[]).includes('task_name'))
+    expect(counters.length).toBeGreaterThan(9)
+    for (const [name] of counters) for (const task_name of ['settle', 'send']) expect(await valueOf(registry, name, { task_name }), name).toBe(0)
+    // What happens later adds no series.
+    for (const [code, error] of [['SCHED_TASK_FAILED', new Error('x')], ['SCHED_TASK_TIMEOUT', new SchedError('SCHED_TASK_TIMEOUT', 'x')], ['SCHED_TASK_CANCELLED', new SchedError('SCHED_TASK_CANCELLED', 'x')]] as const) {
+      events.emit('execution.failed', { ...attempt, task: 'settle', error })
+      expect(await valueOf(registry, 'task_failed_total', { task_name: 'settle', code })).toBe(1)
+    }
+    for (const [state, errorCode] of [['retry', 'SCHED_LEASE_LOST'], ['failed', 'SCHED_LEASE_LOST'], ['failed', 'SCHED_TASK_POISON']] as const) events.emit('execution.recovered', { task: 'settle', executionId: 'e', fireTime: 0, state, crashCount: 1, errorCode })
+    for (const reason of ['overlap', 'superseded']) events.emit('slot.skipped', { task: 'settle', executionId: 'e', fireTime: 0, reason })
+    events.emit('slot.missed', { task: 'settle', count: 2, caughtUp: undefined })
+    events.emit('task.stalled', { task: 'settle', reason: 'x' })
+    events.emit('lock.foreign', { task: 'settle', holder: null })
+    events.emit('definition.superseded', { task: 'settle' })
+    const after = await registry.getMetricsAsJSON()
+    for (const [name] of counters) {
+      const [were, are] = [before, after].map((all) => all.find((metric) => metric.name === name)?.values.length)
+      expect(are, name).toBe(were)
+    }
+  })
+
+  it('P10: what a task does before `started`, and a task that only others carry, has all its counters at once', async () => {
+    const { events, on } = source()
+    const registry = new Registry()
+    observeScheduler({ on }, { registry })
+    events.emit('task.stalled', { task: 'elsewhere', reason: 'x' })
+    expect(await valueOf(registry, 'task_stalled_total', { task_name: 'elsewhere' })).toBe(1)
+    expect(await valueOf(registry, 'task_missed_total', { task_name: 'elsewhere' })).toBe(0)
   })
 
   it.each(Object.entries(definitions))('%s is registered as it is defined, follows the naming rules, is documented, and is moved by a test', (name, definition) => {

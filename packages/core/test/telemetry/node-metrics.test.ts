@@ -21,16 +21,14 @@ function ahead(ms: number): (dialect: Dialect) => Dialect {
   }
 }
 
-describe('what an instance shows as metrics', { timeout: 30_000 }, () => {
+describe('what an instance shows as metrics', { timeout: 90_000 }, () => {
   it('P9: the clock of the database: scheduler_clock_skew_seconds and scheduler_clock_uncertainty_seconds', async () => {
     const node = new ObservedNode({ wrap: ahead(5_000) })
     node.scheduler.task('tick', { everyMs: 1_000 }, () => {})
     await node.scheduler.start()
-    expect(await node.until('scheduler_clock_skew_seconds')).toBeCloseTo(5, 0)
-    expect(await node.value('scheduler_clock_uncertainty_seconds')).toBeGreaterThan(0)
-    expect(await node.value('scheduler_clock_uncertainty_seconds')).toBeLessThan(0.5)
-    await node.until('task_last_success_timestamp_seconds', { task_name: 'tick' })
-    expect(await node.value('task_last_success_timestamp_seconds') as number - Date.now() / 1000).toBeGreaterThan(3)
+    await node.until('scheduler_clock_skew_seconds', {}, (seconds) => Math.abs(seconds - 5) < 0.5)
+    await node.until('scheduler_clock_uncertainty_seconds', {}, (seconds) => seconds > 0 && seconds < 0.5)
+    await node.until('task_last_success_timestamp_seconds', { task_name: 'tick' }, (seconds) => seconds - Date.now() / 1000 > 3)
   })
 
   it('the local pool: scheduler_workers_busy, scheduler_workers_waiting, scheduler_workers_limit', async () => {
@@ -43,11 +41,11 @@ describe('what an instance shows as metrics', { timeout: 30_000 }, () => {
   })
 
   it('P5: a handler that holds the event loop: scheduler_event_loop_lag_seconds, and scheduler_event_loop_blocked_total beyond a lease', async () => {
-    const node = new ObservedNode({ leaseMs: 1_200, heartbeatMs: 250 })
+    const node = new ObservedNode({ leaseMs: 2_500, heartbeatMs: 250 })
     const told: number[] = []
-    node.scheduler.on('loop.blocked', ({ blockedMs, leaseMs }) => { told.push(blockedMs); expect(leaseMs).toBe(1_200) })
+    node.scheduler.on('loop.blocked', ({ blockedMs, leaseMs }) => { told.push(blockedMs); expect(leaseMs).toBe(2_500) })
     node.scheduler.task('rude', { cron: '@yearly' }, ({ attempt }) => { if (attempt === 1) block(600) })
-    node.scheduler.task('hog', { cron: '@yearly' }, ({ attempt }) => { if (attempt === 1) block(2_500) })
+    node.scheduler.task('hog', { cron: '@yearly' }, ({ attempt }) => { if (attempt === 1) block(4_000) })
     await node.scheduler.start()
     await node.scheduler.trigger('rude')
     await node.until('scheduler_event_loop_lag_seconds', { stat: 'max' }, (seconds) => seconds > 0.4)
@@ -56,7 +54,7 @@ describe('what an instance shows as metrics', { timeout: 30_000 }, () => {
     expect(await node.value('scheduler_event_loop_blocked_total')).toBe(0)
     await node.scheduler.trigger('hog')
     await node.until('scheduler_event_loop_blocked_total', {}, (count) => count === 1)
-    expect(told[0]).toBeGreaterThan(2_000)
+    expect(told[0]).toBeGreaterThan(3_500)
     // Its lease counts as lost, its result is fenced, and the execution runs again.
     await node.until('task_fenced_total', { task_name: 'hog' })
     await node.until('task_runs_total', { task_name: 'hog', outcome: 'succeeded' })
@@ -66,12 +64,12 @@ describe('what an instance shows as metrics', { timeout: 30_000 }, () => {
 
   it('the event loop is watched with the pulse on a worker thread too: scheduler_event_loop_lag_seconds', async () => {
     const registry = new Registry()
-    const scheduler = createScheduler({ url: `sqlite:${scratchFile()}`, pulse: 'worker', namespace: 'test', signals: false, leaseMs: 3_000, heartbeatMs: 250 })
+    const scheduler = createScheduler({ url: `sqlite:${scratchFile()}`, pulse: 'worker', namespace: 'test', signals: false, leaseMs: 30_000, heartbeatMs: 250 })
     onTestFinished(() => scheduler.stop())
     observeScheduler(scheduler, { registry })
-    scheduler.task('rude', { cron: '@yearly' }, () => { block(600) })
+    // Again and again: beats that the thread sent meanwhile come all at once, and the last of them tells of no block.
+    scheduler.task('rude', { everyMs: 1_000 }, () => { block(500) })
     await scheduler.start()
-    await scheduler.trigger('rude')
     await untilValue(registry, 'scheduler_event_loop_lag_seconds', { stat: 'max' }, (seconds) => seconds > 0.3)
   })
 
@@ -81,7 +79,7 @@ describe('what an instance shows as metrics', { timeout: 30_000 }, () => {
     expect(await node.value('scheduler_healthy')).toBe(0)
     await node.scheduler.start()
     await node.until('scheduler_healthy')
-    expect(await node.value('scheduler_heartbeat_age_seconds')).toBeLessThan(1.5)
+    await node.until('scheduler_heartbeat_age_seconds', {}, (seconds) => seconds < 1.5)
     const writer = behindItsBack(node.file)
     writer.exec('BEGIN IMMEDIATE')
     await node.until('scheduler_heartbeat_failures_total')
@@ -91,6 +89,24 @@ describe('what an instance shows as metrics', { timeout: 30_000 }, () => {
     writer.exec('ROLLBACK')
     await node.until('scheduler_healthy')
     expect(await node.value('scheduler_errors_total', { code: (node.errors[0] as { code?: string }).code ?? 'other' })).toBeGreaterThanOrEqual(1)
+  })
+
+  it('P10: live instances with other time zone data: scheduler_tzdata_mismatch, and one warning each time it begins', async () => {
+    const node = new ObservedNode()
+    const warnings: string[] = []
+    node.scheduler.on('warning', ({ finding }) => { if (finding.code === 'SCHED_ZONE_DATA_DIFFERS') warnings.push(finding.message) })
+    await node.scheduler.start()
+    expect(await node.until('scheduler_tzdata_mismatch', {}, () => true)).toBe(0)
+    const behind = behindItsBack(node.file)
+    behind.exec(`INSERT INTO sched_nodes (namespace, node_id, state, lease_until, started_at, node_label, revision, versions) SELECT namespace, 'other', 'alive', lease_until + 600000, started_at, 'elsewhere:1', revision, '{"tzdata":"1999a"}' FROM sched_nodes`)
+    await node.until('scheduler_tzdata_mismatch', {}, (count) => count === 1)
+    await sleep(600)
+    expect(warnings).toEqual([expect.stringContaining(`1 live instance has other time zone data than this one (${process.versions.tz})`)])
+    behind.exec(`UPDATE sched_nodes SET state = 'dead' WHERE node_id = 'other'`)
+    await node.until('scheduler_tzdata_mismatch', {}, (count) => count === 0)
+    behind.exec(`UPDATE sched_nodes SET state = 'alive' WHERE node_id = 'other'`)
+    await node.until('scheduler_tzdata_mismatch', {}, (count) => count === 1)
+    expect(warnings).toHaveLength(2)
   })
 
   it('the right to run: lock_acquire_duration_ms of the gate, granted and refused', async () => {

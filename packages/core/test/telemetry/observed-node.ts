@@ -36,7 +36,7 @@ export async function valueOf(registry: Registry, name: string, labels: Labels =
 }
 
 /** The metric as it is as soon as it satisfies. */
-export async function untilValue(registry: Registry, name: string, labels: Labels, satisfied: (value: number) => boolean, timeoutMs = 12_000): Promise<number> {
+export async function untilValue(registry: Registry, name: string, labels: Labels, satisfied: (value: number) => boolean, timeoutMs = 20_000): Promise<number> {
   const end = performance.now() + timeoutMs
   for (;;) {
     const value = await valueOf(registry, name, labels)
@@ -48,7 +48,7 @@ export async function untilValue(registry: Registry, name: string, labels: Label
 
 export type NodeOptions = Omit<SchedulerOptions, 'dialect' | 'url'> & { file?: string; wrap?: (dialect: Dialect) => Dialect }
 
-/** A scheduler on SQLite, and the metrics it shows. */
+/** A scheduler on SQLite, and the metrics it shows. Its lease outlives any pause of a busy machine, unless told otherwise. */
 export class ObservedNode {
   readonly scheduler: Scheduler
   readonly registry: Registry = new Registry()
@@ -58,7 +58,7 @@ export class ObservedNode {
   constructor({ file = scratchFile(), wrap = (dialect) => dialect, ...options }: NodeOptions = {}) {
     this.file = file
     const dialect = wrap(sqlite({ file }))
-    this.scheduler = createScheduler({ dialect, namespace: 'test', lockVeto: 'off', signals: false, drainMs: 200, abortGraceMs: 100, leaseMs: 3_000, heartbeatMs: 250, ...options })
+    this.scheduler = createScheduler({ dialect, namespace: 'test', lockVeto: 'off', signals: false, drainMs: 200, abortGraceMs: 100, leaseMs: 30_000, heartbeatMs: 250, ...options })
     this.scheduler.on('error', ({ error }) => { this.errors.push(error) })
     observeScheduler(this.scheduler, { registry: this.registry })
     onTestFinished(async () => {

@@ -30,7 +30,7 @@ class TracedNode extends ObservedNode {
 
   /** The first ended span that satisfies. */
   async span(satisfied: (span: ReadableSpan) => boolean): Promise<ReadableSpan> {
-    const end = performance.now() + 10_000
+    const end = performance.now() + 20_000
     for (;;) {
       const found = this.exporter.getFinishedSpans().find(satisfied)
       if (found !== undefined) return found
@@ -42,7 +42,7 @@ class TracedNode extends ObservedNode {
   outcome(outcome: string): Promise<ReadableSpan> { return this.span(({ attributes }) => attributes['sched.outcome'] === outcome) }
 }
 
-describe('what a scheduler shows as spans', { timeout: 30_000 }, () => {
+describe('what a scheduler shows as spans', { timeout: 90_000 }, () => {
   beforeAll(() => { context.setGlobalContextManager(new FollowingContext()) })
   afterAll(() => { context.disable() })
 
@@ -53,8 +53,9 @@ describe('what a scheduler shows as spans', { timeout: 30_000 }, () => {
       if (attempt === 1) throw new TypeError('told to fail')
     })
     await node.scheduler.start()
-    const second = await node.outcome('succeeded')
-    const first = await node.span(({ attributes }) => attributes['sched.execution_id'] === second.attributes['sched.execution_id'] && attributes['sched.attempt'] === 1)
+    // Not one that was caught up because the machine was busy.
+    const first = await node.span(({ attributes }) => attributes['sched.attempt'] === 1 && attributes['sched.reason'] === 'scheduled')
+    const second = await node.span(({ attributes }) => attributes['sched.execution_id'] === first.attributes['sched.execution_id'] && attributes['sched.outcome'] === 'succeeded')
     expect(first.name).toBe('task job')
     expect(first.attributes).toMatchObject({ 'sched.task': 'job', 'sched.reason': 'scheduled', 'sched.priority': 3, 'sched.outcome': 'retry', 'sched.retry_reason': 'retry', 'sched.retry_delay_ms': 10, 'error.type': 'TypeError' })
     expect(first.attributes['sched.fire_time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/)
@@ -100,7 +101,7 @@ describe('what a scheduler shows as spans', { timeout: 30_000 }, () => {
     node.scheduler.task('bad', { cron: '@yearly' }, () => { throw new Error('told to fail') })
     node.scheduler.task('zombie', { cron: '@yearly' }, () => { behind.exec(`UPDATE sched_executions SET fencing_token = fencing_token + 1 WHERE state = 'running'`) })
     node.scheduler.task('torn', { cron: '@yearly' }, () => { behind.exec('ALTER TABLE sched_executions RENAME TO hidden') })
-    node.scheduler.task('long', { cron: '@yearly' }, ({ signal }) => sleep(20_000, undefined, { signal }))
+    node.scheduler.task('long', { cron: '@yearly' }, ({ signal }) => sleep(80_000, undefined, { signal }))
     await node.scheduler.start()
     const behind = behindItsBack(node.file)
     await node.scheduler.trigger('bad')

@@ -11,7 +11,7 @@ async function takenOver(pulse: PulseCluster): Promise<void> {
   const other = pulse.instance({ do: 'block', ms: 0 }, { abortGraceMs }, task)
   await other.started()
   const hung = pulse.instance({ do: 'endless' }, { abortGraceMs }, task)
-  const first = await hung.line(({ kind }) => kind === 'start', 60_000)
+  const first = await hung.firstStart()
   const second = await other.line((line) => line.kind === 'start' && line.fireTime === first.fireTime)
   const tookMs = second.at - first.at
   measured(`${pulse.cluster.store.product}: takeover of an endless loop (timeout ${timeoutMs} + grace ${abortGraceMs} + lease ${leaseMs} + heartbeat ${heartbeatMs})`, tookMs)
@@ -28,7 +28,7 @@ async function takenOver(pulse: PulseCluster): Promise<void> {
 /** A loop that looks at its signal: no message can reach it, shared memory does. */
 async function seesTheLoss(pulse: PulseCluster): Promise<void> {
   const spinning = pulse.instance({ do: 'spin', ms: 20_000 }, { abortGraceMs }, task)
-  const first = await spinning.line(({ kind }) => kind === 'start', 60_000)
+  const first = await spinning.firstStart()
   const look = await spinning.line(({ kind }) => kind === 'look', 30_000)
   expect(look).toMatchObject({ aborted: true, fireTime: first.fireTime })
   expect(look.afterMs).toBeGreaterThan(timeoutMs + abortGraceMs)

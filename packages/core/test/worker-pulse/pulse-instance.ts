@@ -15,7 +15,10 @@ export class PulseInstance {
 
   get journal(): readonly JournalLine[] { return this.child.lines as unknown as readonly JournalLine[] }
 
-  line(matches: (line: JournalLine) => boolean, timeoutMs = 30_000): Promise<JournalLine> { return this.child.line<JournalLine>(matches, timeoutMs) }
+  line(matches: (line: JournalLine) => boolean, timeoutMs = 60_000): Promise<JournalLine> { return this.child.line<JournalLine>(matches, timeoutMs) }
+
+  /** The first start of a first attempt: what it recovers from another just ends. */
+  firstStart(): Promise<JournalLine> { return this.line(({ kind, attempt }) => kind === 'start' && attempt === 1, 60_000) }
 
   started(): Promise<JournalLine> { return this.line(({ kind }) => kind === 'started', 60_000) }
 

@@ -53,7 +53,7 @@ describeServer('postgres', ({ url }) => {
     expect(worker).toEqual(main)
     expect(worker.code).toBe(code)
     expect(worker.message).not.toContain('hunter2')
-  }, 30_000)
+  }, 90_000)
 
   it('P10: what only the thread runs into has its code, its remedy and its cause', async () => {
     const store = await emptyPostgres(url)
@@ -63,5 +63,5 @@ describeServer('postgres', ({ url }) => {
     parsed.searchParams.set('options', '-c search_path=pg_temp')
     const error = await refusal({ url: parsed.href, pulse: 'worker', namespace: 'test' })
     expect(error).toMatchObject({ code: 'SCHED_TABLE_MISSING', retryable: false, remedy: expect.stringContaining('migrate') as string })
-  }, 30_000)
+  }, 90_000)
 })
