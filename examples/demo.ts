@@ -75,9 +75,10 @@ class Demo {
     this.#note(frozen.instance.node, 'is woken (SIGCONT), its lease long over')
 
     await sleep(Math.max(2000, from + seconds * 1000 - Date.now()))
-    // Not on a second's edge, so that nobody can argue whether that slot was due; its run may still end.
-    await sleep(1000 - (Date.now() % 1000) + 600)
-    const to = Date.now()
+    // Up to a slot that an instance has told of, so that nobody can argue whether it was due. Its run may still end.
+    const to = Math.ceil(Date.now() / 1000) * 1000
+    await this.#waitFor((line) => (line.kind === 'start' || line.kind === 'skipped') && line.fireTime >= to, 15_000, 'no instance ran the task for 15 s')
+    await sleep(2 * workMs)
     for (const instance of this.#instances) instance.signal('SIGTERM')
     await Promise.all(this.#instances.map(({ exited }) => exited))
     return { ...await this.#readLedger(from, to), ...readJournals(readJournal(this.#journal), { node: killed.instance.node, at: killed.at }, goodForMs) } as Tally

@@ -14,7 +14,7 @@ import { countTests, type VitestReport } from './databases/src/test-count.ts'
 
 // Nearly all of the time is spent waiting for leases to run out; more files at once on two cores would measure the machine instead. On the
 // command line, since the projects do not take it from the root's configuration.
-const workers = ['--maxWorkers=2']
+const workers = ['--maxWorkers=3']
 
 const staleDatabaseMs = 6 * 3_600_000
 

@@ -1,5 +1,8 @@
 export { describeServer, describePrivateMysql, describePrivatePostgres } from './describe-server.ts'
+export { emptyDatabase } from './empty-database.ts'
+export { eventually } from './eventually.ts'
 export { freshDatabase, type FreshDatabase } from './fresh-database.ts'
+export { provision } from './local-provisioning.ts'
 export { privateMysql, privateMysqlObstacle, type MysqlTemplate, type PrivateMysql, type PrivateMysqlOptions } from './private-mysql.ts'
 export { privatePostgres, privatePostgresObstacle, type PostgresVersion, type PrivatePostgres, type PrivatePostgresOptions, type StopMode } from './private-postgres.ts'
 export { requiredServers } from './required-servers.ts'

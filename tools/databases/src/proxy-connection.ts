@@ -5,7 +5,7 @@ import { ProxyPipe } from './proxy-pipe.ts'
 export interface ArmedCut {
   readonly kind: 'before-forward' | 'after-reply'
   /** Sees what the client has sent since the server last answered, in one piece. */
-  readonly matches: (bytes: Buffer) => boolean
+  readonly matches: (bytes: Buffer, connection: object) => boolean
   readonly done: () => void
 }
 
@@ -18,12 +18,12 @@ export class ProxyConnection {
   readonly #server: Socket
   readonly #toServer: ProxyPipe
   readonly #toClient: ProxyPipe
-  readonly #takeCut: (bytes: Buffer) => ArmedCut | undefined
+  readonly #takeCut: (bytes: Buffer, connection: object) => ArmedCut | undefined
   #request: Buffer = Buffer.alloc(0)
   #cutAfterReply: ArmedCut | undefined
   #quiet: NodeJS.Timeout | undefined
 
-  constructor(client: Socket, target: { host: string, port: number }, takeCut: (bytes: Buffer) => ArmedCut | undefined, closed: () => void) {
+  constructor(client: Socket, target: { host: string, port: number }, takeCut: (bytes: Buffer, connection: object) => ArmedCut | undefined, closed: () => void) {
     this.#client = client
     this.#server = connect({ ...target, noDelay: true, allowHalfOpen: true })
     this.#toServer = new ProxyPipe(this.#server)
@@ -61,7 +61,7 @@ export class ProxyConnection {
 
   #fromClient(bytes: Buffer): void {
     this.#request = Buffer.concat([this.#request, bytes])
-    const armed = this.#cutAfterReply === undefined ? this.#takeCut(this.#request) : undefined
+    const armed = this.#cutAfterReply === undefined ? this.#takeCut(this.#request, this) : undefined
     if (armed?.kind === 'before-forward') {
       this.cut()
       armed.done()

@@ -25,11 +25,12 @@ export interface TcpProxy extends AsyncDisposable {
   heal(): Promise<void>
   /**
    * Once: when what a client has sent since the server last answered satisfies the predicate, it is forwarded, the server's answer
-   * awaited and swallowed, and both sides are reset: done, and the client cannot know. Resolves after that.
+   * awaited and swallowed, and both sides are reset: done, and the client cannot know. Resolves after that. `connection`
+   * is the same for what came by one connection.
    */
-  cutAfterClientBytes(predicate: (bytes: Buffer) => boolean): Promise<void>
+  cutAfterClientBytes(predicate: (bytes: Buffer, connection: object) => boolean): Promise<void>
   /** Once, and the chunk that completes the match is not forwarded: not done, and the client cannot know. */
-  cutBeforeForward(predicate: (bytes: Buffer) => boolean): Promise<void>
+  cutBeforeForward(predicate: (bytes: Buffer, connection: object) => boolean): Promise<void>
   /** Forgets cuts that have not happened; their promises reject. */
   disarm(): void
   close(): Promise<void>
@@ -42,8 +43,8 @@ export async function tcpProxy(targetHost: string, targetPort: number): Promise<
   let delayMs = 0
   let listener: Server | undefined
 
-  const takeCut = (bytes: Buffer): ArmedCut | undefined => {
-    const cut = [...armed.keys()].find(({ matches }) => matches(bytes))
+  const takeCut = (bytes: Buffer, connection: object): ArmedCut | undefined => {
+    const cut = [...armed.keys()].find(({ matches }) => matches(bytes, connection))
     if (cut !== undefined) armed.delete(cut)
     return cut
   }
@@ -61,7 +62,7 @@ export async function tcpProxy(targetHost: string, targetPort: number): Promise<
     server.listen({ port, host: '127.0.0.1' }, () => { server.off('error', reject); resolve(server) })
   })
 
-  const arm = (kind: ArmedCut['kind'], matches: (bytes: Buffer) => boolean): Promise<void> => {
+  const arm = (kind: ArmedCut['kind'], matches: ArmedCut['matches']): Promise<void> => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     armed.set({ kind, matches, done: resolve }, reject)
     promise.catch(() => {})   // a test that ends without waiting for it is not an unhandled rejection

@@ -1,10 +1,13 @@
 import { Client } from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { describePrivatePostgres, describeServer, freshDatabase, proxyFor, server, type PostgresVersion } from '../src/index.ts'
 
-async function session(url: string): Promise<Client> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
+// On a busy machine a test of milliseconds takes seconds.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } })
+
+async function session(url: string, connectionTimeoutMillis = 20_000): Promise<Client> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis })
   client.on('error', () => {})
   await client.connect()
   onTestFinished(async () => { await client.end().catch(() => {}) })
@@ -67,7 +70,7 @@ for (const version of ['newest', 'oldest'] satisfies PostgresVersion[]) {
         await postgres.start()
         expect((await (await session(postgres.url)).query('select x from t')).rows).toHaveLength(index + 1)
       }
-    }, 30_000)
+    })
 
     it('freezes sessions that exist and connections to come', async () => {
       await using postgres = await start()
@@ -75,13 +78,13 @@ for (const version of ['newest', 'oldest'] satisfies PostgresVersion[]) {
       await postgres.freeze()
       let done = false
       const query = client.query('select 1').then(() => { done = true })
-      await expect(session(postgres.url)).rejects.toThrow(/timeout/)
+      await expect(session(postgres.url, 1_000)).rejects.toThrow(/timeout/)
       expect(done).toBe(false)
       postgres.thaw()
       await query
       await postgres.freeze()
       await sleep(10)
-    }, 30_000)
+    })
   })
 }
 

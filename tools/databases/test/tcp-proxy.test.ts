@@ -1,7 +1,10 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { tcpProxy, type TcpProxy } from '../src/index.ts'
+
+// On a busy machine a test of milliseconds takes seconds.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } })
 
 interface Peer { socket: Socket, received: () => string, closed: () => boolean, error: () => string | undefined }
 
@@ -110,8 +113,8 @@ describe('tcpProxy', () => {
 
   it('cuts after the server has done it and before the client hears of it', async () => {
     const client = await open()
-    const other = await open()
     await answered(client, 'begin')
+    const other = await open()
     const cut = proxy.cutAfterClientBytes((bytes) => bytes.includes('commit'))
     client.socket.write('com')
     await expect.poll(client.received).toContain('re:com;')
