@@ -26,6 +26,7 @@ export async function runSeeds(title: string, { first, count, offset }: Seeds, p
     const broken = violations(outcome)
     if (broken.length > 0) throw new Error(report(outcome, broken, seed - offset))
     attempts += outcome.cluster.runs().length
+    outcome.cluster.database.close()
   }
   process.stdout.write(`simulated: ${title}: ${count} interleavings from seed ${first}, ${attempts} attempts, ${Math.round(performance.now() - begin)} ms\n`)
   return { runs: count, attempts }
