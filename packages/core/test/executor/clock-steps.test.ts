@@ -15,7 +15,8 @@ async function setUp(cluster: Cluster, options: { leaseMs: number; heartbeatMs: 
   await cluster.query('INSERT INTO clock_shift VALUES (0)')
   const nodes = [1, 2].map(() => {
     const node = cluster.node(options, withSettableClock(cluster.store.connect()))
-    node.scheduler.task('tick', { everyMs: 1_000 }, () => {})
+    // Whatever a loaded machine is late for runs all the same, beside the next one: each fire time must succeed.
+    node.scheduler.task('tick', { everyMs: 1_000, misfire: 'run-all', overlap: 'allow' }, () => {})
     return node
   })
   await Promise.all(nodes.map(({ scheduler }) => scheduler.start()))
@@ -31,8 +32,7 @@ async function stepBack(cluster: Cluster): Promise<void> {
   const rows = await cluster.settled('tick', 1_000, { and: (found) => found.length >= before + 5 })
   const fireTimes = rows.map(({ fire_time }) => fire_time as number)
   expect(fireTimes).toEqual(fireTimes.map((_, index) => (fireTimes[0] as number) + index * 1_000))
-  // A run that a loaded machine delays may stand in the way of the next.
-  for (const { state, error_code } of rows) expect(['succeeded', 'skipped overlap']).toContain(state === 'skipped' ? `${state} ${error_code as string}` : state)
+  expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['succeeded']))
   expect(nodes.flatMap((node) => node.events('node.lost'))).toEqual([])
   // Nobody ran before its time by the database's clock.
   for (const { lateMs } of nodes.flatMap((node) => node.events('execution.started'))) expect(lateMs).toBeGreaterThanOrEqual(0)
@@ -48,7 +48,12 @@ async function jump(cluster: Cluster): Promise<void> {
   // First starts: what ran at the very moment of the jump is recovered.
   const starts = nodes.flatMap((node) => node.events('execution.started').filter(({ attempt }) => attempt === 1).map(({ fireTime }) => fireTime))
   expect(new Set(starts).size).toBe(starts.length)
-  for (const node of nodes) expect(node.events('node.registered')).toHaveLength(2)
+  for (const node of nodes) {
+    const lost = node.events('node.lost')
+    expect(node.events('node.registered')).toHaveLength(lost.length + 1)
+    // A machine that stands still may cost a life of its own; a prediction that stays wrong costs one with every heartbeat.
+    expect(lost.length).toBeLessThanOrEqual(2)
+  }
 }
 
 runTogether([

@@ -17,7 +17,7 @@ describeServer('pgbouncer-transaction', ({ url }) => {
     await cluster.query('CREATE TABLE effects (what VARCHAR(40) NOT NULL)')
     const nodes = [1, 2].map(() => {
       const node = cluster.node({ lockVeto: 'auto', leaseMs: 12_000, heartbeatMs: 3_000, drainMs: 20_000 })
-      node.scheduler.task('tick', { everyMs: 1_000 }, (ctx) => ctx.transaction((client) => execute(client, `INSERT INTO effects (what) VALUES ('${ctx.fireTime.getTime()}')`)))
+      node.scheduler.task('tick', { everyMs: 1_000, misfire: 'run-all' }, (ctx) => ctx.transaction((client) => execute(client, `INSERT INTO effects (what) VALUES ('${ctx.fireTime.getTime()}')`)))
       node.scheduler.task('flaky', { everyMs: 1_000, retry: { max: 1, backoffMs: 100 } }, ({ attempt }) => { if (attempt === 1) throw new Error('once') })
       return node
     })

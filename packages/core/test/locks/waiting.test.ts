@@ -86,9 +86,10 @@ describePlaces((place) => {
     await Promise.all(Array.from({ length: 8 }, async (_, worker) => {
       for (let round = worker; round < rounds; round += 8) {
         const controller = new AbortController()
-        const timer = setTimeout(() => controller.abort(), (round * 7919) % 50)
+        // One in seven, on either node, has all the time it needs, however slow the database is today.
+        const timer = round % 7 === 0 ? undefined : setTimeout(() => controller.abort(), (round * 7919) % 50)
         try {
-          const lease = await nodes[round % 2]!.acquire('storm', { waitMs: 2000, signal: controller.signal })
+          const lease = await nodes[round % 2]!.acquire('storm', { waitMs: 30_000, signal: controller.signal })
           inside += 1
           most = Math.max(most, inside)
           acquired += 1
@@ -103,7 +104,7 @@ describePlaces((place) => {
       }
     }))
     expect(most).toBe(1)
-    expect(acquired).toBeGreaterThan(0)
+    expect(acquired).toBeGreaterThanOrEqual(Math.ceil(rounds / 7))
     await eventually(async () => (await place.residue()).locks === 0)
     // Nobody in this process believes in it either.
     for (const node of nodes) await node.with('storm', () => undefined, { waitMs: 10_000 })
