@@ -26,7 +26,7 @@ export function translate(text: string): string {
   return text
     .replaceAll(hints, '')
     .replaceAll("DATEDIFF_BIG(MILLISECOND, '19700101', SYSUTCDATETIME())", "CAST(unixepoch('subsec') * 1000 AS INTEGER)") // SQLite's own reading: tests put the process's Date wrong
-    .replace(/(?<= ORDER BY .*) OFFSET 0 ROWS FETCH NEXT (\d+) ROWS ONLY$/, ' LIMIT $1')
+    .replaceAll(/(?<= ORDER BY [^()]*) OFFSET 0 ROWS FETCH NEXT (\d+) ROWS ONLY(?=\)|$)/g, ' LIMIT $1')
     .replaceAll(/\bN'/g, "'")
     .replaceAll(/@@(SPID|TRANCOUNT|VERSION)\b/g, (_match, name: string) => `at_${name.toLowerCase()}()`)
     .replaceAll(/CONVERT\(varbinary\(128\), (@p\d+), 2\)/g, 'lower($1)')
