@@ -9,9 +9,9 @@ if [ "${1:-}" != --inside ]; then
 fi
 root=$2 state=$3
 shift 3
-mkdir -p "$root$state"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
 mount -t proc proc "$root/proc"
+mkdir -p "$root$state" # after the mounts: it may be in /dev/shm
 mount --bind "$state" "$root$state"
 exec chroot --userspec=65534:65534 "$root" "$@"
