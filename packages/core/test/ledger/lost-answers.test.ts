@@ -9,14 +9,14 @@ import { readBack, type ReadBack } from '../../src/ledger/read-back.ts'
 import { insertSlot } from '../../src/ledger/slot.ts'
 import { startExecution } from '../../src/ledger/start.ts'
 import { Scene } from './scene.ts'
-import { emptyPostgres, StoreGround } from './store-ground.ts'
+import { emptyPostgres, StoreGround, type EmptyStore } from './store-ground.ts'
 
 type Cut = 'cutAfterClientBytes' | 'cutBeforeForward'
 const cuts = [['done, and the answer lost', 'cutAfterClientBytes'], ['not done', 'cutBeforeForward']] as const satisfies readonly (readonly [string, Cut])[]
 
 /** Connections cut between sending and the reply. SQLite has no such thing: its calls return or throw. */
 describeServer('postgres', ({ url }) => {
-  let ground: StoreGround
+  let ground: StoreGround<EmptyStore>
   beforeAll(async () => {
     ground = new StoreGround(await emptyPostgres(url))
     await migrate(ground.migration())

@@ -9,7 +9,7 @@ import { describeEmptyStores, StoreGround, type EmptyStore } from './store-groun
 const withCode = (code: ErrorCode, ...texts: string[]): unknown => expect.toSatisfy((error: unknown) => isSchedError(error, code) && texts.every((text) => error.message.includes(text)))
 
 describeEmptyStores('migration', (open: () => Promise<EmptyStore>) => {
-  async function ground(): Promise<StoreGround> {
+  async function ground(): Promise<StoreGround<EmptyStore>> {
     const opened = new StoreGround(await open())
     onTestFinished(() => opened.end())
     return opened

@@ -11,29 +11,34 @@ import type { SqlSession } from '../../src/spi/sql-session.ts'
 import type { StoreDialect, Tables } from '../../src/spi/store-dialect.ts'
 import { systemClock } from '../../src/time/clock.ts'
 import { connector, type Product } from './connector.ts'
+import { standIns } from './stand-ins.ts'
 
 /** The server whose empty databases stand for a product. */
 export const serverOf: Readonly<Record<Exclude<Product, 'SQLite'>, ServerName>> = { PostgreSQL: 'postgres', MySQL: 'mysql', MariaDB: 'mariadb' }
 
-/** An empty database of a test's own, and how to reach it. */
-export interface EmptyStore {
+/** An empty database of a test's own. */
+export interface OpenStore {
+  connect(): Dialect
+  end(): Promise<void>
+}
+
+/** One that other processes reach too. */
+export interface EmptyStore extends OpenStore {
   readonly product: Product
   /** What a child process needs: a file, or a URL. */
   readonly address: string
-  connect(): Dialect
-  end(): Promise<void>
 }
 
 export interface SessionLimits { readonly callMs?: number; readonly statementMs?: number; readonly rowLockMs?: number }
 
 /** Sessions of the kind the executor opens, on one database. Ended with their test, or together. */
-export class StoreGround {
-  readonly store: EmptyStore
+export class StoreGround<S extends OpenStore = OpenStore> {
+  readonly store: S
   readonly dialect: Dialect
   readonly tables: Tables
   readonly #sessions: StoreSession[] = []
 
-  constructor(store: EmptyStore) {
+  constructor(store: S) {
     this.store = store
     this.dialect = store.connect()
     this.tables = tableNames(this.storeDialect.sql)
@@ -90,7 +95,7 @@ export function describeEmptyStores(title: string, define: (open: () => Promise<
 
 /** A suite on each kind of store, its tables made. Tests take a namespace each, so they share one database. */
 export function describeStores(title: string, define: (ground: () => StoreGround) => void): void {
-  describeEmptyStores(title, (open) => {
+  const defineOn = (open: () => Promise<OpenStore>): void => {
     let ground: StoreGround | undefined
     beforeAll(async () => {
       ground = new StoreGround(await open())
@@ -98,5 +103,7 @@ export function describeStores(title: string, define: (ground: () => StoreGround
     })
     afterAll(async () => { await ground?.end() })
     define(() => ground as StoreGround)
-  })
+  }
+  describeEmptyStores(title, defineOn)
+  for (const [product, open] of Object.entries(standIns)) describe(`${title}, on a stand-in for ${product}`, () => { defineOn(open) })
 }
