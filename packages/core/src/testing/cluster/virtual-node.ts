@@ -34,7 +34,7 @@ export class VirtualNode {
     this.clock = clock
     this.dialect = dialect
     this.#journal = journal
-    this.scheduler = createScheduler<MemoryClient>({ signals: false, lockVeto: 'off', ...options, dialect, clock })
+    this.scheduler = createScheduler<MemoryClient>({ signals: false, lockVeto: 'off', random: evenly(index), ...options, dialect, clock })
     this.heard = recordEvents(this.scheduler, () => clock.worldMs())
   }
 
@@ -70,4 +70,12 @@ export class VirtualNode {
 
   /** Errors its scheduler reported; while the database is away there are some. */
   get errors(): readonly Error[] { return this.events('error').map(({ error }) => error) }
+}
+
+const goldenRatio = (Math.sqrt(5) - 1) / 2
+
+/** Numbers that are spread over [0, 1), others for each node and the same every time: a failure can be run again. */
+function evenly(index: number): () => number {
+  let last = index / 7
+  return () => (last = (last + goldenRatio) % 1)
 }

@@ -14,7 +14,7 @@ export interface VirtualNodesOptions {
   readonly database?: Omit<MemoryDialectOptions, 'clock'>
   /** How each node's clock departs from the world's time. Default: not at all. */
   readonly clocks?: (index: number) => Omit<ManualClockOptions, 'startAt'>
-  /** Options of the schedulers. Namespace `test`, no signals, no veto unless said otherwise. */
+  /** Options of the schedulers. Namespace `test`, no signals, no veto, jitter that is the same every time, unless said otherwise. */
   readonly scheduler?: VirtualSchedulerOptions | ((index: number) => VirtualSchedulerOptions)
 }
 
