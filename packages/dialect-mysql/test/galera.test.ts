@@ -81,8 +81,8 @@ describeServer('galera-1', ({ url: serverUrl }) => {
       const warnings: string[] = []
       const errors: string[] = []
       const schedulers = [url, throughSecondNode(url), url].map((each) => {
-        const scheduler = createScheduler({ dialect: mysql({ url: each }), namespace: 'galera', leaseMs: 9_000, heartbeatMs: 1_500, signals: false, drainMs: 2_000 })
-        scheduler.task('tick', { cron: '* * * * * *', timeoutMs: 5_000 }, async ({ fireTime }) => {
+        const scheduler = createScheduler({ dialect: mysql({ url: each }), namespace: 'galera', leaseMs: 15_000, heartbeatMs: 4_000, signals: false, drainMs: 2_000 })
+        scheduler.task('tick', { cron: '* * * * * *', timeoutMs: 5_000, misfire: 'run-all' }, async ({ fireTime }) => {
           starts.set(fireTime.getTime(), (starts.get(fireTime.getTime()) ?? 0) + 1)
           await sleep(50)
         })
@@ -98,7 +98,8 @@ describeServer('galera-1', ({ url: serverUrl }) => {
       expect([...starts.values()].every((count) => count === 1)).toBe(true)
       expect(new Set(warnings)).toEqual(new Set(['SCHED_UNSAFE_CLUSTER']))
       expect(errors).toEqual([])
-      const rows = await (await onlooker(url)).query("SELECT state, COUNT(*) AS n FROM sched_executions WHERE state NOT IN ('succeeded', 'skipped') GROUP BY state")
+      // What waits as they stop is for whoever starts next.
+      const rows = await (await onlooker(url)).query("SELECT state, COUNT(*) AS n FROM sched_executions WHERE state NOT IN ('succeeded', 'skipped', 'pending') GROUP BY state")
       expect(rows).toEqual([])
     }, 90_000)
   })

@@ -19,7 +19,7 @@ const execute = (connection: TediousConnection, text: string): Promise<void> => 
 
 function node(standIn: TdsServerStandIn, options: Partial<SchedulerOptions<TediousConnection>> = {}, user = 'sched'): { scheduler: Scheduler<TediousConnection>; problems: unknown[] } {
   const dialect = sqlserver({ url: standIn.urlOf(user) })
-  const scheduler = createScheduler<TediousConnection>({ dialect, namespace: 'test', signals: false, drainMs: 200, abortGraceMs: 200, leaseMs: 6_000, heartbeatMs: 300, ...options })
+  const scheduler = createScheduler<TediousConnection>({ dialect, namespace: 'test', signals: false, drainMs: 200, abortGraceMs: 200, leaseMs: 12_000, heartbeatMs: 2_000, ...options })
   const problems: unknown[] = []
   scheduler.on('error', (event) => { problems.push(event) })
   scheduler.on('warning', (event) => { problems.push(event) })
