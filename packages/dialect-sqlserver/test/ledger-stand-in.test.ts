@@ -105,7 +105,8 @@ describe('the ledger on the TDS stand-in', () => {
   it('connections cut before and after any statement and COMMIT leave one effect for each success (P1, P7, P8)', async () => {
     const standIn = await startStandIn()
     await rows(standIn, fragments.createTable('[effects]', `execution_id ${fragments.types.ascii(64)} NOT NULL`))
-    const nodes = [node(standIn, { leaseMs: 3_000 }), node(standIn, { leaseMs: 3_000 })]
+    const options = { leaseMs: 3_000, heartbeatMs: 300 }
+    const nodes = [node(standIn, options), node(standIn, options)]
     for (const { scheduler } of nodes) {
       scheduler.task('job', { everyMs: 1_000, retry: { max: 5, backoffMs: 50 } }, (ctx) => ctx.transaction((connection) => execute(connection, `INSERT INTO [effects] (execution_id) VALUES ('${ctx.executionId}')`)))
     }

@@ -20,6 +20,8 @@ function copyCore(): string {
   for (const part of ['src', 'test', 'package.json', 'vitest.config.ts']) cpSync(join(core, part), join(home, part), { recursive: true })
   symlinkSync(join(core, 'node_modules'), join(home, 'node_modules'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  // Their stand-ins are named by their place.
+  for (const dialect of ['dialect-oracle', 'dialect-sqlserver']) symlinkSync(join(root, 'packages', dialect), join(folder, dialect))
   return home
 }
 
